@@ -57,8 +57,8 @@ static void estimate(tg_program *program, uint32_t first, tg_replay_memory *memo
     if (!memory && i > first && own[-1].section == own->section)
       own->estimated_cycles = own[-1].estimated_cycles;
     else
-      own->estimated_cycles =
-          tg_section_config_cycles(m, section) + tg_replay_section(m, section, own->bases, memory);
+      own->estimated_cycles = tg_section_config_cycles(m, section) +
+                              tg_replay_section(m, section, own->bases, memory, UINT64_MAX);
   }
 }
 

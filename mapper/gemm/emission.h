@@ -60,6 +60,10 @@ typedef struct tg_gemm_emission {
   tg_prologue_emission prologue;
 } tg_gemm_emission;
 
+/* The section of what `e` has been set to, from product number `product` on; and entries of the base table alone. emit.c */
+tg_status tg_gemm_emit_section(tg_gemm_emission *e, const char *name, int64_t product);
+void tg_gemm_allocate_bases(tg_gemm_emission *e, int64_t product);
+
 /* Where B lies that is kept. */
 static inline tg_buffer tg_gemm_kept_buffer(const tg_params *m, const tg_kept *kept) {
   uint32_t rows = kept->banks * tg_bank_rows(m);

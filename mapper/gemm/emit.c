@@ -10,7 +10,6 @@
 #include "mapper/gemm/gemm.h"
 #include "mapper/gemm/layout.h"
 #include "mapper/gemm/prologue.h"
-#include "mapper/vector/vector.h"
 
 #include <assert.h>
 #include <string.h>
@@ -72,7 +71,7 @@ static int64_t bytes_of(const tg_value *value, int64_t elements) {
   return elements * tg_value_bytes_each(value);
 }
 
-static void allocate_bases(emission *e, int64_t product) {
+void tg_gemm_allocate_bases(emission *e, int64_t product) {
   const tg_gemm *g = e->g;
   e->product = product;
   e->a_base = tg_build_base(&e->b, tg_place_of(e->c, g->a), (uint64_t)bytes_of(g->a, g->a_offsets[product]),
@@ -240,7 +239,7 @@ void tg_gemm_find_idle(emission *e) {
   e->b.idle = idle;
 }
 
-static tg_status emit_section(emission *e, const char *name, int64_t product) {
+tg_status tg_gemm_emit_section(emission *e, const char *name, int64_t product) {
   tg_build_begin(&e->b, e->c, name);
   e->b.egress = e->t.egress;
   e->b.members = e->t.ring ? 1 : e->t.members;
@@ -249,7 +248,7 @@ static tg_status emit_section(emission *e, const char *name, int64_t product) {
   if (!open_channels(e))
     return tg_fail(e->c->diag, TG_INVALID, "node \"%s\": the scratchpads are too small", e->g->node->name);
   tg_gemm_find_idle(e);
-  allocate_bases(e, product);
+  tg_gemm_allocate_bases(e, product);
   plan_egress(e);
   tg_status status = tg_gemm_pack_drain(e);
   if (status) return status;
@@ -262,127 +261,4 @@ static tg_status emit_section(emission *e, const char *name, int64_t product) {
   };
   tg_stages_emit(&e->b, &e->stages, tg_gemm_used_rows(e), loops, emit_stage, e);
   return TG_OK;
-}
-
-/* Bytes of running sums that go down the columns and back in one invocation. */
-static uint64_t sum_bytes(const emission *e) {
-  const tg_gemm_tiling *t = &e->t;
-  uint64_t blocks = (uint64_t)t->passes_m * t->passes_n / tg_gemm_strips(t);
-  uint64_t down = (uint64_t)(t->members - 1) * t->parts * e->ring_steps *
-                  e->channels[TG_ROLE_RECEIVED].ring.rows,
-           back = t->ring ? (uint64_t)(t->members - 1) * e->ring_steps *
-                                (e->channels[TG_ROLE_WHOLE].ring.rows / 2)
-                  : t->members > 1 ? (uint64_t)(t->parts - 1) * e->channels[TG_ROLE_SUMS].ring.rows
-                                   : 0;
-  return blocks * (down + back) * tg_gemm_row_tiles(e) * e->b.m->cols * tg_flit_bytes(e->b.m);
-}
-
-/* Of `whole`, what strip number `strip` of `length` has. */
-static int64_t strip_length(int64_t whole, uint32_t strip, int64_t length) {
-  int64_t left = whole - strip * length;
-  return left < 0 ? 0 : left < length ? left : length;
-}
-
-static void invoke(emission *e, const char *name) {
-  tg_invocation *invocation = tg_build_invoke(&e->b, name);
-  int64_t rows = e->g->m, cols = e->g->n;
-  if (tg_gemm_strips_columns(&e->t)) cols = strip_length(cols, e->strip, tg_gemm_cols_a_pass(e));
-  uint64_t macs = (uint64_t)rows * (uint64_t)cols * (uint64_t)e->g->k;
-  if (e->g->spread) macs *= (uint64_t)e->g->spread;
-  invocation->macs[e->g->format] = macs;
-  if (e->t.members > 1) invocation->sum_bytes = sum_bytes(e);
-  invocation->key_nodes[TG_KEY_PRODUCT] = (uint32_t)e->g->node->id;
-  const tg_node *cast = tg_stochastic_store(e->kernel);
-  if (cast) invocation->key_nodes[TG_KEY_STORE] = (uint32_t)cast->id;
-}
-
-/* Can `product` run in the section that was emitted for e->product, with another base table? Its addresses
- * must leave the same rest modulo 64, and rounding must not see the difference. */
-static bool shares_section(emission *e, int64_t product) {
-  if (e->g->k_tile || tg_gemm_strips(&e->t) > 1 || tg_gemm_rounds_results(e->g)) return false;
-  if (e->g->sum_kind == TG_STREAM_BF16SR) return false;
-  emission other = *e;
-  other.b.bases = 0;
-  allocate_bases(&other, product);
-  bool same = other.a_rest == e->a_rest && other.b_rest == e->b_rest;
-  for (int k = 0; k < e->g->outs; k++) same = same && other.out_rest[k] == e->out_rest[k];
-  for (int x = 0; x < e->g->epilogue_operand_count; x++)
-    same = same && other.operands.rest[x] == e->operands.rest[x];
-  if (same) memcpy(e->b.base_address, other.b.base_address, sizeof e->b.base_address);
-  return same;
-}
-
-/* Product after product, each over all tiles, or, where that is faster, a product a tile. */
-static tg_status choose(tg_compile *c, const tg_kernel *kernel, const tg_gemm *apart, tg_gemm *spread,
-                        emission *e) {
-  tg_gemm_tiling together;
-  tg_status status = tg_tile_gemm(c, apart, &e->t);
-  if (!tg_spread_gemm(c, kernel, spread)) return status;
-  tg_diag unused = {""};
-  tg_compile quiet = *c;
-  quiet.diag = &unused;
-  if (tg_tile_gemm(&quiet, spread, &together)) return status;
-  double sections = (double)apart->products * (e->t.cycles + TG_SECTION_CYCLES);
-  if (!status && together.cycles + TG_SECTION_CYCLES >= sections) return TG_OK;
-  e->t = together;
-  e->g = spread;
-  return TG_OK;
-}
-
-static void set_loops(emission *e) {
-  const tg_gemm_tiling *t = &e->t;
-  bool resident_b = t->resident == TG_RESIDENT_B;
-  uint32_t passes_m = t->passes_m, chunks = t->chunks * t->parts / e->unrolled;
-  uint32_t passes_n = tg_gemm_slabs(t) > 1 ? t->slabs : t->passes_n / tg_gemm_strips(t);
-  uint32_t outer = resident_b ? passes_n : passes_m, inner = resident_b ? passes_m : passes_n;
-  e->m_level = resident_b ? 1 : 0;
-  e->n_level = resident_b ? 0 : 1;
-  e->m_k_level = resident_b ? 2 : 0;
-  e->n_k_level = resident_b ? 0 : t->resident ? 2 : 1;
-  uint32_t k[] = {outer,
-                  t->resident ? 1
-                  : e->nested ? t->parts
-                              : inner,
-                  t->resident ? inner
-                  : e->nested ? t->chunks
-                              : chunks};
-  uint32_t pieces[] = {outer, inner, e->pieces}, ring_steps[] = {outer, inner, e->ring_steps};
-  memcpy(e->k_loops, k, sizeof k);
-  memcpy(e->piece_loops, pieces, sizeof pieces);
-  memcpy(e->ring_loops, ring_steps, sizeof ring_steps);
-}
-
-static tg_status emit_phase(tg_compile *c, const tg_kernel *kernel, int64_t phase) {
-  tg_gemm apart, spread;
-  tg_status status = tg_describe_gemm(c, kernel, phase, &apart);
-  emission e = {.c = c, .kernel = kernel, .g = &apart};
-  if (status || !apart.m) return status;
-  status = choose(c, kernel, &apart, &spread, &e);
-  if (status) return status;
-  e.stationary = tg_mx_stationary(c->m, e.g->format);
-  e.pieces = e.t.mt / e.t.mr / (e.t.ring ? e.t.members : 1);
-  e.ring_steps = e.t.ring ? e.pieces / e.t.ring_pieces : e.pieces;
-  e.steps = tg_gemm_pieces_of_column_sum(e.g, &e.t) > 1 ? e.pieces : 1;
-  e.unrolled = tg_gemm_unrolled_chunks(&e.t);
-  e.nested = e.t.parts > 1 && e.t.chunks > 1 && !tg_gemm_unrolls(&e.t);
-  set_loops(&e);
-  tg_gemm_list_stages(c->m, e.g, &e.t, &e.stages);
-  if (tg_gemm_b_in_blocks(e.g, &e.t)) tg_gemm_order_b(c, e.g, &e.t);
-  const char *name = tg_kernel_name(c, kernel);
-  for (int64_t product = 0; product < e.g->products; product++)
-    for (e.strip = 0; e.strip < tg_gemm_strips(&e.t); e.strip++) {
-      if (product == 0 || !shares_section(&e, product)) status = emit_section(&e, name, product);
-      if (status) return status;
-      invoke(&e, name);
-    }
-  if (e.g->partials > 1) c->program->invocations[c->program->invocation_count - 1].sums = 1;
-  return TG_OK;
-}
-
-tg_status tg_emit_gemm(tg_compile *c, const tg_kernel *kernel) {
-  for (int64_t phase = 0; phase < tg_gemm_phases(kernel->root); phase++) {
-    tg_status status = emit_phase(c, kernel, phase);
-    if (status) return status;
-  }
-  return kernel->column_sums ? tg_emit_remainder(c, kernel->column_sums) : TG_OK;
 }

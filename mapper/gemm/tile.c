@@ -324,11 +324,15 @@ static void consider_all(search *s) {
   }
 }
 
-void tg_search_tiling(const tg_compile *c, const tg_gemm *gemm, tg_gemm_tiling *out, tg_shortage *out_lacks) {
+void tg_search_tiling(const tg_compile *c, const tg_gemm *gemm, tg_gemm_candidates *out,
+                      tg_shortage *out_lacks) {
   search s = {.c = c, .m = c->m, .g = gemm, .share = tg_egress_share(c->m, TG_EGRESS_BOTH, 1)};
   consider_all(&s);
-  *out = s.best;
+  *out = s.near;
   *out_lacks = s.lacks;
   if (!s.found) return;
-  out->column_sums_egress = column_sums_egress(&s, s.best);
+  /* Where tilings are randomized, or sums are chosen among by more than their estimates, there is one. */
+  if (c->options.any_tiling || gemm->partials > 1) out->count = 1, out->tiling[0] = s.best;
+  for (int i = 0; i < out->count; i++)
+    out->tiling[i].column_sums_egress = column_sums_egress(&s, out->tiling[i]);
 }

@@ -225,6 +225,18 @@ static inline tg_drain_way tg_gemm_drain_way(const tg_gemm_tiling *t) {
   return t->ring ? TG_DRAIN_OF_RING : t->swapped ? TG_DRAIN_OF_TRANSPOSED : TG_DRAIN_OF_ACCUMULATOR;
 }
 
+/* What the search found: tilings of different kinds or blocks that are estimated to take about the least, the best one first. */
+enum { TG_GEMM_CANDIDATES = 8 };
+typedef struct tg_gemm_candidates {
+  int count;
+  tg_gemm_tiling tiling[TG_GEMM_CANDIDATES];
+  double rank[TG_GEMM_CANDIDATES]; /* what the search compares */
+} tg_gemm_candidates;
+/* Of a product that has a tiling. tiling_memo.c */
+tg_gemm_candidates tg_gemm_candidates_of(const tg_compile *c, const tg_gemm *gemm);
+/* From now on products like this one are tiled so. */
+void tg_gemm_settle(const tg_compile *c, const tg_gemm *gemm, const tg_gemm_tiling *tiling);
+
 /* The tiling of least estimated time that fits; TG_INVALID if none does. One that takes TG_NEVER has room, but
  * the array too few semaphores for it: its section says how many. */
 tg_status tg_tile_gemm(const tg_compile *c, const tg_gemm *gemm, tg_gemm_tiling *out); /* tiling_memo.c */

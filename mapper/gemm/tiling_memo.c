@@ -60,22 +60,36 @@ static void make_key(const tg_compile *c, const tg_gemm *g, key *out) {
 }
 
 typedef struct answer {
-  tg_gemm_tiling tiling;
+  tg_gemm_candidates candidates;
   tg_shortage lacks;
 } answer;
 
-tg_status tg_tile_gemm(const tg_compile *c, const tg_gemm *gemm, tg_gemm_tiling *out) {
+static const answer *answer_of(const tg_compile *c, const tg_gemm *gemm) {
   key wanted;
   make_key(c, gemm, &wanted);
   const answer *known = tg_memo_find(c->tilings, &wanted, sizeof wanted);
   answer found;
-  if (!known) {
-    tg_search_tiling(c, gemm, &found.tiling, &found.lacks);
-    tg_memo_add(c->tilings, &wanted, sizeof wanted, &found, sizeof found);
-    known = &found;
-  }
-  *out = known->tiling;
-  if (out->mt) return TG_OK;
+  if (known) return known;
+  tg_search_tiling(c, gemm, &found.candidates, &found.lacks);
+  tg_memo_add(c->tilings, &wanted, sizeof wanted, &found, sizeof found);
+  return tg_memo_find(c->tilings, &wanted, sizeof wanted);
+}
+
+tg_gemm_candidates tg_gemm_candidates_of(const tg_compile *c, const tg_gemm *gemm) {
+  return answer_of(c, gemm)->candidates;
+}
+
+void tg_gemm_settle(const tg_compile *c, const tg_gemm *gemm, const tg_gemm_tiling *tiling) {
+  key settled;
+  make_key(c, gemm, &settled);
+  answer only = {.candidates = {.count = 1, .tiling = {*tiling}}};
+  tg_memo_add(c->tilings, &settled, sizeof settled, &only, sizeof only);
+}
+
+tg_status tg_tile_gemm(const tg_compile *c, const tg_gemm *gemm, tg_gemm_tiling *out) {
+  const answer *known = answer_of(c, gemm);
+  *out = known->candidates.tiling[0];
+  if (known->candidates.count) return TG_OK;
   return tg_fail(c->diag, TG_INVALID,
                  "node \"%s\": no tiling of a %lld x %lld x %lld product fits this architecture%s",
                  gemm->node->name, (long long)gemm->m, (long long)gemm->n, (long long)gemm->k,

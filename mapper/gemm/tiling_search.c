@@ -49,6 +49,28 @@ bool tg_search_is_slower(const search *s, const tg_gemm_tiling *t) {
   return s->found && !s->c->options.any_tiling && tg_gemm_least_cycles(s->c, s->g, t) >= s->rank;
 }
 
+/* Do they differ in no more than in chunks, and in how results leave? */
+static bool alike(const tg_gemm_tiling *a, const tg_gemm_tiling *b) {
+  return a->split == b->split && a->patch == b->patch && a->resident == b->resident && a->mt == b->mt &&
+         a->nt == b->nt && a->alike == b->alike && a->turned == b->turned && a->whole_b == b->whole_b &&
+         a->paired == b->paired && a->makers == b->makers && tg_gemm_slabs(a) == tg_gemm_slabs(b);
+}
+
+/* Keeps the best of those that are alike. */
+static void note(tg_gemm_candidates *near, const tg_gemm_tiling *t, double compared) {
+  int at = 0;
+  while (at < near->count && !alike(&near->tiling[at], t)) at++;
+  if (at == TG_GEMM_CANDIDATES) at--; /* in place of the last one */
+  if (at < near->count && near->rank[at] <= compared) return;
+  if (at == near->count) near->count++;
+  for (; at > 0 && near->rank[at - 1] > compared; at--) {
+    near->tiling[at] = near->tiling[at - 1];
+    near->rank[at] = near->rank[at - 1];
+  }
+  near->tiling[at] = *t;
+  near->rank[at] = compared;
+}
+
 void tg_search_consider(search *s, tg_gemm_tiling t, tg_resident resident) {
   tg_stages stages;
   t.resident = resident;
@@ -69,6 +91,7 @@ void tg_search_consider(search *s, tg_gemm_tiling t, tg_resident resident) {
     if (!suffices(s, &all)) continue;
     t.cycles = tg_gemm_cycles(s->c, s->g, &t, &stages);
     double compared = rank(s, &t, &stages);
+    note(&s->near, &t, compared);
     if (s->found && compared >= s->rank) continue;
     s->rank = compared;
     s->best = t;

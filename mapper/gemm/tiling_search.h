@@ -18,13 +18,15 @@ typedef struct tg_tiling_search {
   tg_gemm_tiling best;
   double rank; /* of it: what tilings are compared by */
   bool found;
+  tg_gemm_candidates near; /* by rank */
   uint32_t considered;
   tg_shortage lacks; /* until something fits: what the closest tiling lacks */
 } tg_tiling_search;
 
-/* The tiling of least estimated time that fits; mt 0: none does, and `out_lacks` says what the closest one lacks.
- * tile.c */
-void tg_search_tiling(const tg_compile *c, const tg_gemm *gemm, tg_gemm_tiling *out, tg_shortage *out_lacks);
+/* The tiling of least estimated time that fits, and others that come near; none fits: `out_lacks` says what the closest one
+ * lacks. tile.c */
+void tg_search_tiling(const tg_compile *c, const tg_gemm *gemm, tg_gemm_candidates *out,
+                      tg_shortage *out_lacks);
 /* Is the best one so far faster, whatever else of the tiling is chosen? */
 bool tg_search_is_slower(const tg_tiling_search *s, const tg_gemm_tiling *t);
 /* The tiling with that operand resident: the best one so far, if it fits and is. */

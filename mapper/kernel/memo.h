@@ -9,7 +9,7 @@ typedef struct tg_memo tg_memo;
 tg_memo *tg_memo_new(tg_arena *arena);
 /* The answer; NULL: there is none yet. */
 const void *tg_memo_find(const tg_memo *memo, const void *key, size_t size);
-/* Keeps copies of both, of a key that it has no answer for. */
+/* Keeps copies of both; the answer takes the place of one that it has for that key. */
 void tg_memo_add(tg_memo *memo, const void *key, size_t size, const void *answer, size_t answer_size);
 
 #endif

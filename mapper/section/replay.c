@@ -123,17 +123,18 @@ static uint64_t flits_of(const tg_params *m, const tg_section *section) {
 }
 
 uint64_t tg_replay_section(const tg_params *params, const tg_section *section, const uint64_t *bases,
-                           tg_replay_memory *memory) {
+                           tg_replay_memory *memory, uint64_t limit) {
   tg_replay r = {.m = params, .bases = bases, .memory = memory};
   tg_replay_memory_rest(memory);
   build(&r, section);
   for (uint32_t u = 0; u < r.units; u++) tg_replay_plan(&r, u);
-  for (uint32_t steps = 0; r.event_count && steps < MOST_STEPS; steps++) {
+  for (uint32_t steps = 0; r.event_count && r.now <= limit && steps < MOST_STEPS; steps++) {
     tg_replay_event event = tg_replay_next(&r);
     r.now = event.time;
     step(&r, &event);
   }
-  double all = r.event_count && r.moved ? (double)flits_of(params, section) / (double)r.moved : 1;
+  double all =
+      r.event_count && r.now <= limit && r.moved ? (double)flits_of(params, section) / (double)r.moved : 1;
   tg_arena_release(&r.arena);
-  return (uint64_t)(all * (double)r.end);
+  return r.now > limit ? r.now : (uint64_t)(all * (double)r.end);
 }
