@@ -1,7 +1,6 @@
 #include "frontend/dtype.h"
 
 #include "frontend/base/float_formats.h"
-#include "frontend/narrow.h"
 
 #include <math.h>
 #include <string.h>
@@ -23,6 +22,16 @@ int tg_dtype_bits(tg_dtype dtype) { return table[dtype].bits; }
 size_t tg_dtype_size(tg_dtype dtype) { return (size_t)(table[dtype].bits + 7) / 8; }
 bool tg_dtype_is_float(tg_dtype dtype) { return table[dtype].class == FLOAT; }
 bool tg_dtype_is_narrow(tg_dtype dtype) { return table[dtype].class == NARROW; }
+tg_narrow_format tg_dtype_narrow(tg_dtype dtype) {
+  switch (dtype) {
+  case TG_F8E4M3FNUZ: return TG_NARROW_E4M3FNUZ;
+  case TG_F8E5M2: return TG_NARROW_E5M2;
+  case TG_F8E5M2FNUZ: return TG_NARROW_E5M2FNUZ;
+  case TG_F4E2M1: return TG_NARROW_E2M1;
+  case TG_F8E8M0: return TG_NARROW_E8M0;
+  default: return TG_NARROW_E4M3FN;
+  }
+}
 bool tg_dtype_is_integer(tg_dtype dtype) { return table[dtype].class == INTEGER; }
 bool tg_dtype_is_signed(tg_dtype dtype) { return tg_dtype_is_integer(dtype) && table[dtype].name[0] == 'i'; }
 int tg_dtype_to_onnx(tg_dtype dtype) { return table[dtype].onnx; }
@@ -55,7 +64,7 @@ float tg_load_f32(const void *data, tg_dtype dtype, size_t index) {
   case TG_F64: return (float)AT(double);
   case TG_U64: return (float)AT(uint64_t);
   default:
-    if (tg_dtype_is_narrow(dtype)) return tg_narrow_decode(dtype, AT(uint8_t));
+    if (tg_dtype_is_narrow(dtype)) return tg_narrow_decode(tg_dtype_narrow(dtype), AT(uint8_t));
     return (float)tg_load_i64(data, dtype, index);
   }
 }
@@ -121,7 +130,7 @@ void tg_store_f32(void *data, tg_dtype dtype, size_t index, float value) {
   case TG_F8E5M2:
   case TG_F8E5M2FNUZ:
   case TG_F8E8M0:
-  case TG_F4E2M1: AT(uint8_t) = tg_narrow_encode(dtype, value); break;
+  case TG_F4E2M1: AT(uint8_t) = tg_narrow_encode(tg_dtype_narrow(dtype), value); break;
   default: tg_store_i64(data, dtype, index, integer_of((double)value, dtype)); break;
   }
 }

@@ -2,6 +2,8 @@
 #ifndef TEGULA_FRONTEND_DTYPE_H
 #define TEGULA_FRONTEND_DTYPE_H
 
+#include "frontend/base/narrow.h"
+
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -18,11 +20,12 @@ typedef enum tg_dtype {
   TG_DTYPE_COUNT
 } tg_dtype;
 
-const char *tg_dtype_name(tg_dtype dtype);     /* "f32", "none" for TG_NONE */
-int tg_dtype_bits(tg_dtype dtype);             /* of an element */
-size_t tg_dtype_size(tg_dtype dtype);          /* bytes an element is stored in */
-bool tg_dtype_is_float(tg_dtype dtype);        /* f32 tf32 bf16 f16 f64 */
-bool tg_dtype_is_narrow(tg_dtype dtype);       /* floats of 8 and 4 bits: narrow.h */
+const char *tg_dtype_name(tg_dtype dtype); /* "f32", "none" for TG_NONE */
+int tg_dtype_bits(tg_dtype dtype);         /* of an element */
+size_t tg_dtype_size(tg_dtype dtype);      /* bytes an element is stored in */
+bool tg_dtype_is_float(tg_dtype dtype);    /* f32 tf32 bf16 f16 f64 */
+bool tg_dtype_is_narrow(tg_dtype dtype);   /* floats of 8 and 4 bits */
+tg_narrow_format tg_dtype_narrow(tg_dtype dtype);
 bool tg_dtype_is_integer(tg_dtype dtype);      /* i* and u*, not bool */
 bool tg_dtype_is_signed(tg_dtype dtype);       /* i* */
 tg_dtype tg_dtype_from_name(const char *name); /* TG_NONE when unknown */

@@ -1,8 +1,6 @@
 /* Rounding to narrow floats with operators of the array: each step is exact but for the one Round. */
 #include "frontend/decompose/narrow.h"
 
-#include "frontend/narrow.h"
-
 #include <math.h>
 #include <string.h>
 
@@ -64,7 +62,7 @@ tg_value *tg_converted(tg_build *b, tg_value *x, tg_dtype dtype, bool saturate, 
   if (x->dtype == dtype) return x;
   if (tg_dtype_is_narrow(x->dtype)) x = f32(b, x);
   if (!tg_dtype_is_narrow(dtype)) return tg_build_cast(b, x, dtype);
-  const tg_narrow *f = tg_narrow_get(dtype);
+  const tg_narrow *f = tg_narrow_get(tg_dtype_narrow(dtype));
   x = f32(b, x);
   return tg_build_cast(b, dtype == TG_F8E8M0 ? powers(b, x, saturate, mode) : rounded(b, x, f, saturate),
                        dtype);

@@ -1,4 +1,4 @@
-/* Conversions to floats of 8 and 4 bits (frontend/narrow.h), whose numbers are FP32 until they are written. */
+/* Conversions to floats of 8 and 4 bits (base/narrow.h), whose numbers are FP32 until they are written. */
 #ifndef TEGULA_FRONTEND_DECOMPOSE_NARROW_H
 #define TEGULA_FRONTEND_DECOMPOSE_NARROW_H
 

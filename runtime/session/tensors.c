@@ -1,7 +1,6 @@
 /* Values of inputs and outputs. */
 #include "frontend/base/float_formats.h"
 #include "frontend/base/guard.h"
-#include "frontend/narrow.h"
 #include "runtime/session/indices.h"
 #include "runtime/session/session.h"
 
@@ -65,10 +64,16 @@ static tg_status set_fixed(const tg_session *s, const char *name, int rank, cons
   return tg_fail(diag, TG_INVALID, "%s: the model has no input \"%s\"", s->path, name);
 }
 
+static float as_held(tg_dtype dtype, float value) {
+  uint8_t bits;
+  tg_store_f32(&bits, dtype, 0, value);
+  return tg_load_f32(&bits, dtype, 0);
+}
+
 /* Numbers that a float of 8 or 4 bits has, no others. */
 static tg_status check_narrow(const tg_tensor_info *info, const float *data, tg_diag *diag) {
   for (int64_t e = 0; e < info->count; e++) {
-    float held = tg_narrow_decode(info->dtype, tg_narrow_encode(info->dtype, data[e]));
+    float held = as_held(info->dtype, data[e]);
     if (held != data[e] && !(isnan(held) && isnan(data[e])))
       return tg_fail(diag, TG_INVALID, "input \"%s\": element %" PRId64 " is %g, which %s does not hold",
                      info->name, e, (double)data[e], tg_dtype_name(info->dtype));
@@ -115,8 +120,7 @@ static void fill_inputs(tg_session *session, uint64_t seed) {
     else
       tg_seeded_fill(session->input_data[i], TG_F32, info->count, seed + (uint64_t)i, 1);
     for (int64_t e = 0; tg_dtype_is_narrow(info->dtype) && e < info->count; e++)
-      session->input_data[i][e] =
-          tg_narrow_decode(info->dtype, tg_narrow_encode(info->dtype, session->input_data[i][e]));
+      session->input_data[i][e] = as_held(info->dtype, session->input_data[i][e]);
   }
 }
 
