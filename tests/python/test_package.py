@@ -352,5 +352,23 @@ class Torch(unittest.TestCase):
         self.assertTrue(errors[2] < 1e-6)
 
 
+    def test_a_module_has_any_batch(self):
+        class Network(torch.nn.Module):
+            def __init__(self):
+                super().__init__()
+                self.conv, self.head = torch.nn.Conv2d(5, 13, 3, padding=1, stride=2), torch.nn.Linear(13, 3)
+
+            def forward(self, x):
+                return self.head(torch.relu(self.conv(x)).flatten(2).mean(2))
+
+        torch.manual_seed(1)
+        network, x, many = Network().eval(), torch.randn(3, 5, 17, 9), torch.randn(7, 5, 17, 9)
+        for data, batch in ((x, None), (x, 3), (many, 7)):
+            program = tegula.compile(network, example_inputs=x, arch="tiny", batch=batch)
+            numpy.testing.assert_allclose(next(iter(program.run({"x": data.numpy()}).values())), network(data).detach().numpy(), atol=1e-6)
+        rows = tegula.batch_sweep(network, example_inputs=x, arch="tiny", policies=("mp0",), most=3)
+        self.assertEqual([row["batch"] for row in rows], [1, 2, 3])
+
+
 if __name__ == "__main__":
     unittest.main()

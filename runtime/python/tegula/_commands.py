@@ -65,7 +65,8 @@ def with_policy(options):
 def run_command(command, model, options, example_inputs=None, allowed=(0,)):
     """`tegula COMMAND MODEL FLAGS --json`; its JSON."""
     with tempfile.TemporaryDirectory() as folder:
-        data, path, off_limits = model_bytes(model, example_inputs)
+        batch = options.get("batch") if command == "train" else 0 if options.get("batch") or options.get("batch_sweep") else None
+        data, path, off_limits = model_bytes(model, example_inputs, batch)
         if data is not None:
             path = os.path.join(folder, "model.onnx")
             with open(path, "wb") as file:

@@ -34,7 +34,7 @@ def compile(model, *, arch="edge", dram=None, energy=None, preset=None, settings
     arch: "tiny", "edge", "rack" or a YAML file; settings: single parameters of it, {"port_bytes": 32}.
     dram: a memory device, "lpddr5-6400" or a YAML file; None: the array's.
     energy: what actions cost, "7nm" or a YAML file; None: the array's (report["energy"]).
-    batch: the first dimension where the model leaves it open; shapes: of inputs whose sizes are open, by name.
+    batch: the first dimension where the model leaves it open, as a module's export then does; shapes: of inputs whose sizes are open, by name.
     opt: "o0" makes a section of each operator, "o1" fuses them, "o3", the default, does all there is; of results no bit depends on it.
     cast_callback(node, op, dtypes): asked about each operator before the policy; a rule as text, "fp32,keep -> bf16", or None,
     which leaves it to the policy. dtypes: of the operands, "f32", "bf16" and so on, None where there is none.
@@ -52,7 +52,7 @@ def compile(model, *, arch="edge", dram=None, energy=None, preset=None, settings
     options = {"dram": dram, "energy": energy, **given, **{name: value for name, value in precision.items() if value is not None}}
     if preset is not None:
         options["preset"] = preset
-    data, name, off_limits = model_bytes(model, example_inputs)
+    data, name, off_limits = model_bytes(model, example_inputs, None if batch is None else 0)
     if off_limits:  # nodes of regions that keep their precision
         own = options.get("disable_graphamp")
         options["disable_graphamp"] = f"({own})|{off_limits}" if own else off_limits
