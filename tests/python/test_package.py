@@ -293,6 +293,17 @@ class Package(unittest.TestCase):
         self.assertEqual(answer["engines"]["systemc"]["cycles"], result.report["cycles"])
         self.assertTrue(tegula.verify(self.gemm, arch="tiny", engines="functional,systemc", random_inputs=1)["equal_bits"])
 
+    def test_runs_are_compared(self):
+        exact, rounded = (tegula.compile(self.gemm, arch="tiny", preset=preset) for preset in ("mp0", "mp1"))
+        c = [program.run({"A": self.a, "B": self.b})["C"] for program in (exact, rounded)]
+        told = rounded.compare(exact)
+        self.assertEqual((told["before"]["cycles"], told["now"]["cycles"]), (exact.report["cycles"], rounded.report["cycles"]))
+        self.assertAlmostEqual(told["outputs"]["C"]["max_abs"], abs(c[1] - c[0]).max(), 6)
+        self.assertFalse(told["equal_bits"])
+        self.assertTrue(exact.compare(exact)["equal_bits"])
+        with self.assertRaisesRegex(tegula.Error, "run"):
+            exact.compare(tegula.compile(self.gemm, arch="tiny"))
+
     def test_sweep_mirrors_the_command(self):
         rows = tegula.sweep(self.gemm, arch="tiny", policy=["mp0", "mp1"], tiling_accum="fp32")["rows"]
         self.assertEqual([row["policy"] for row in rows], ["mp0", "mp1"])

@@ -89,6 +89,7 @@ _PROTOTYPES = {
     "tg_session_output_elements": (c.c_void_p, [_session, c.c_int]),
     "tg_session_measure_cpu": (c.c_int, [_session, c.c_bool, c.c_int, _diag]),
     "tg_session_verify": (c.c_int, [_session, c.POINTER(VerifyOptions), c.POINTER(c.c_void_p), _diag]),
+    "tg_session_compare": (c.c_int, [_session, _session, c.POINTER(c.c_void_p), _diag]),
     "tg_session_report_json": (c.c_void_p, [_session]),
     "tg_session_write_report": (c.c_int, [_session, _text, _diag]),
 }

@@ -248,3 +248,10 @@ class Program:
             if error.status != 1:
                 raise
         return json.loads(take_text(text))
+
+    def compare(self, before):
+        """The last run beside that of another program, of this model or of another version of it: where the cycles went
+        ("text", "sections", "speedup") and what the outputs differ by ("equal_bits", "outputs"), as tg_session_compare."""
+        text = c.c_void_p()
+        call("tg_session_compare", before._session, self._session, c.byref(text))
+        return json.loads(take_text(text))
