@@ -59,6 +59,7 @@ static void matches_onnx_runtime(const void *row) {
       EXPECT_EQ(tg_cpu_reference_time(reference, (tg_cpu_effort){0}, &time, &diag),
                 TG_OK); /* repeated runs must not disturb each other */
       EXPECT(time.seconds > 0 && time.threads == threads && time.runs >= 3);
+      EXPECT(0 < time.low && time.low <= time.seconds && time.seconds <= time.high);
       float *got = TG_NEW_ARRAY(&arena, float, (size_t)out.count);
       tg_cpu_reference_get_output(reference, 0, got);
       EXPECT(close_to(got, out.data, out.count, formats[f].tolerance));

@@ -160,8 +160,35 @@ def probe(folder, axe, expected, everywhere):
         file.write(AROUND + frames)
 
 
-def ask_browser(chromium, folder, count, dark):
-    """What `count` pages found, as the window around them tells a server of our own: by no clock, however busy the host is."""
+# On paper: what is not for paper is gone, nothing is cut off or scrolls, and it is dark on white whatever the screen is.
+PRINTED = """
+<script>
+matchMedia("print").addEventListener("change", event => {
+  if (!event.matches) return;
+  const style = selector => [...document.querySelectorAll(selector)].map(e => getComputedStyle(e));
+  navigator.sendBeacon("/found", JSON.stringify({
+    hidden: style(".tools, .compare").map(s => s.display), shown: style("section:not(.compare), table, canvas").map(s => s.display),
+    overflow: style(".wide, .tall").map(s => s.overflowX + " " + s.overflowY + " " + s.maxHeight), text: style("body")[0].color, back: style("body")[0].backgroundColor}));
+});
+</script>
+"""
+
+
+def check_print(chromium, folder):
+    with open(f"{folder}/report.html", encoding="utf-8") as file:
+        text = file.read()
+    with open(f"{folder}/printed.html", "w", encoding="utf-8") as file:
+        file.write(text.replace("</html>", PRINTED + "</html>"))
+    for dark in (False, True):
+        seen = ask_browser(chromium, folder, "printed.html", dark, "--print-to-pdf=" + folder + "/printed.pdf")
+        check(seen, "nothing is said of the printed page")
+        check(set(seen["hidden"]) == {"none"} and "none" not in seen["shown"], f"printed: {seen['hidden']}, {seen['shown']}")
+        check(set(seen["overflow"]) == {"visible visible none"}, f"printed: {set(seen['overflow'])}")
+        check((seen["text"], seen["back"]) == ("rgb(29, 33, 39)", "rgb(255, 255, 255)"), f"printed: {seen['text']} on {seen['back']}")
+
+
+def ask_browser(chromium, folder, page, dark, *options):
+    """What pages found, as they tell a server of our own: by no clock, however busy the host is."""
     answer = queue.Queue()
 
     class Server(http.server.SimpleHTTPRequestHandler):
@@ -180,8 +207,8 @@ def ask_browser(chromium, folder, count, dark):
         threading.Thread(target=server.serve_forever, daemon=True).start()
         with tempfile.TemporaryDirectory() as profile:
             browser = subprocess.Popen([chromium, "--headless", "--no-sandbox", "--disable-gpu", "--remote-debugging-port=0", f"--user-data-dir={profile}",
-                                        "--window-size=1800,1000", f"--blink-settings=preferredColorScheme={0 if dark else 1}",
-                                        f"http://127.0.0.1:{server.server_port}/around.html?{count}"], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+                                        "--window-size=1800,1000", f"--blink-settings=preferredColorScheme={0 if dark else 1}", *options,
+                                        f"http://127.0.0.1:{server.server_port}/{page}"], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
             try:
                 return answer.get(timeout=200)
             except queue.Empty:
@@ -193,7 +220,7 @@ def ask_browser(chromium, folder, count, dark):
 
 
 def browse(chromium, folder, expected, dark=False):
-    seen = ask_browser(chromium, folder, len(expected), dark)
+    seen = ask_browser(chromium, folder, f"around.html?{len(expected)}", dark)
     check(set(seen) == expected, f"only {list(seen)} answered")
     for name, one in seen.items():
         page = name.split()[0]
@@ -272,6 +299,8 @@ def main():
                     check(one["answer"].startswith("The history of 3 runs, from "), one["answer"])
                 else:
                     check_suite(one)
+        if everything:
+            check_print(chromium, folder)
     print(f"{len(expected)} pages: no errors, no violations of axe-core's rules")
 
 

@@ -31,8 +31,8 @@ function compareReports(report, other, name, cards) {
     const both = pairs.filter(p => p.ours && p.theirs), xs = both.map((_, i) => i);
     parts.push(chart("Cycles of the sections that both have, this and the other", {
       scales: {x: {time: false}}, axes: [{label: "section", values: (_, v) => v.map(i => Number.isInteger(i) && both[i] ? String(i) : "")}, {label: "cycles", values: si}],
-      series: [{label: "section", value: (_, v) => known(v) ? both[v].name : "–"}, {label: "this", stroke: colour("mx"), width: 2, points: {show: true, size: 6}, value: (_, v) => plain(v)},
-        {label: "other", stroke: colour("dram"), width: 2, dash: [6, 3], points: {show: true, size: 6}, value: (_, v) => plain(v)}],
+      series: [{label: "section", value: (_, v) => known(v) ? both[v].name : "–"}, {label: "this", stroke: ink("mx"), width: 2, points: {show: true, size: 6}, value: (_, v) => plain(v)},
+        {label: "other", stroke: ink("dram"), width: 2, dash: [6, 3], points: {show: true, size: 6}, value: (_, v) => plain(v)}],
     }, [xs, both.map(p => p.ours.cycles), both.map(p => p.theirs.cycles)]));
   }
   parts.push(table("Sections of both", [["section", p => p.name], ["this", p => cycles(p.ours), plain], ["other", p => cycles(p.theirs), plain],

@@ -54,9 +54,9 @@
       scales: {x: {time: false, distr: 3}, y: {distr: 3}},
       axes: [{label: "multiply-adds a compulsory byte", values: si}, {label: "multiply-adds a cycle", values: si}],
       series: [{label: "intensity", value: (_, v) => plain(v)},
-        {label: "roof in BF16", stroke: colour("soft"), points: {show: false}, value: (_, v) => plain(v)},
-        {label: "in FP32", stroke: colour("dram"), points: {show: false}, value: (_, v) => plain(v)},
-        {label: "sections", stroke: colour("mx"), paths: () => null, points: {show: true, size: 9, fill: colour("mx")},
+        {label: "roof in BF16", stroke: ink("soft"), points: {show: false}, value: (_, v) => plain(v)},
+        {label: "in FP32", stroke: ink("dram"), points: {show: false}, value: (_, v) => plain(v)},
+        {label: "sections", stroke: ink("mx"), paths: () => null, points: {show: true, size: 9, fill: ink("mx")},
           value: (u, v, s, i) => v === null || i === null ? "–" : plain(v) + " " + points.filter(p => p.x === all[i]).map(p => p.name).join(", ")}],
     }, [all, all.map(x => Math.min(top, x * rate.peak)), all.map(x => Math.min(peak.fp32, x * rate.peak)), at]),
     make("p", {}, "The roofs are the matrix units’ peaks and DRAM’s; the table of sections has the same numbers."));
@@ -78,13 +78,13 @@
     const overTime = {x: {time: false}};
     section("Timeline", chart("Share of each section’s time that the busiest unit of each kind works, over cycles", {
       scales: {...overTime, y: {range: [0, 1.05]}}, axes: [{label: "cycles", values: si}, {label: "busy", values: (_, v) => v.map(percent)}],
-      series: [{label: "cycle", value: (_, v) => plain(v)}, ...units.map(u => ({label: u, stroke: colour(u), width: 2, paths: step, value: (_, v) => percent(v)}))],
+      series: [{label: "cycle", value: (_, v) => plain(v)}, ...units.map(u => ({label: u, stroke: ink(u), width: 2, paths: step, value: (_, v) => percent(v)}))],
     }, [xs, ...series]),
     memory.some(known) ? make("h3", {}, "DRAM and memory over time") : null,
     memory.some(known) ? chart("Bytes a cycle to and from DRAM, and device memory in use, over cycles", {
       scales: {...overTime, bytes: {}}, axes: [{label: "cycles", values: si}, {label: "B a cycle", values: si}, {scale: "bytes", side: 1, label: "memory, B", values: si, grid: {show: false}}],
-      series: [{label: "cycle", value: (_, v) => plain(v)}, {label: "DRAM, B a cycle", stroke: colour("dram"), width: 2, paths: step},
-        {label: "memory", scale: "bytes", stroke: colour("lane"), width: 2, paths: step, value: (_, v) => scaled(v, "B")}],
+      series: [{label: "cycle", value: (_, v) => plain(v)}, {label: "DRAM, B a cycle", stroke: ink("dram"), width: 2, paths: step},
+        {label: "memory", scale: "bytes", stroke: ink("lane"), width: 2, paths: step, value: (_, v) => scaled(v, "B")}],
     }, [xs, dram, memory]) : null);
   }
 
@@ -126,8 +126,8 @@
     const {step, loss, scale, skipped} = report.curve;
     section("Training", chart("Loss before each step", {
       scales: {x: {time: false}, scale: {distr: 3}}, axes: [{label: "step", values: si}, {label: "loss"}, {scale: "scale", side: 1, label: "loss scale", values: si, grid: {show: false}}],
-      series: [{label: "step", value: (_, v) => plain(v)}, {label: "loss", stroke: colour("mx"), width: 2}, {label: "loss scale", scale: "scale", stroke: colour("dram"), paths: uPlot.paths.stepped({align: 1})},
-        {label: "skipped", stroke: colour("lane"), paths: () => null, points: {show: true, size: 8}}],
+      series: [{label: "step", value: (_, v) => plain(v)}, {label: "loss", stroke: ink("mx"), width: 2}, {label: "loss scale", scale: "scale", stroke: ink("dram"), paths: uPlot.paths.stepped({align: 1})},
+        {label: "skipped", stroke: ink("lane"), paths: () => null, points: {show: true, size: 8}}],
     }, [step, loss, scale, loss.map((l, i) => skipped[i] ? l : null)]),
     make("p", {}, `${plain(report.steps)} steps, ${plain(report.skipped_steps)} skipped.`));
   }

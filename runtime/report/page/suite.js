@@ -50,7 +50,7 @@
       place.replaceChildren(chart("Cycles over runs", {
         scales: {x: {time: false}}, axes: [{label: "run", values: (_, v) => v.map(i => Number.isInteger(i) && named[i] !== undefined ? named[i].slice(0, 10) : ""), space: 90},
           {label: choice.value ? "cycles" : "cycles, of the first run's", values: choice.value ? si : (_, v) => v.map(percent)}],
-        series: [{label: "run", value: (_, v) => known(v) ? named[v] : "–"}, ...chosen.map((id, i) => ({label: id, stroke: colour(shades[i]), width: 2, spanGaps: true,
+        series: [{label: "run", value: (_, v) => known(v) ? named[v] : "–"}, ...chosen.map((id, i) => ({label: id, stroke: ink(shades[i]), width: 2, spanGaps: true,
           dash: i % 2 ? [6, 3] : undefined, points: {show: true, size: 6}, value: (_, v) => choice.value ? plain(v) : percent(v)}))],
       }, [runs.map((_, i) => i), ...lines]));
     };

@@ -2,6 +2,9 @@
 "use strict";
 const colour = name => getComputedStyle(document.documentElement).getPropertyValue("--" + name).trim();
 
+/* The same for charts, which ask again each time they are drawn. */
+const ink = name => () => colour(name);
+
 /* --- small tools */
 const make = (tag, attributes = {}, ...children) => {
   const element = document.createElement(tag);
@@ -61,13 +64,17 @@ function table(caption, columns, rows, searchable) {
       make("table", {}, make("caption", {}, caption), make("thead", {}, head), body)));
 }
 
-/* --- charts, by uPlot */
+/* --- charts, by uPlot, which a change of colours draws anew: dark or light, on the screen or on paper */
+const charts = [];
+for (const query of ["(prefers-color-scheme: dark)", "print"])
+  matchMedia(query).addEventListener("change", () => charts.forEach(plot => plot.redraw(true, true)));
 function chart(label, options, data) {
   const place = make("div", {class: "chart", role: "img", "aria-label": label});
-  const axis = {stroke: colour("text"), grid: {stroke: colour("line")}, ticks: {stroke: colour("line")}, size: 60};
+  const axis = {stroke: ink("text"), grid: {stroke: ink("line")}, ticks: {stroke: ink("line")}, size: 60};
   requestAnimationFrame(() => {
     const plot = new uPlot({height: 280, width: place.clientWidth || 600, ...options,
       axes: options.axes.map(own => ({...axis, ...own}))}, data, place);
+    charts.push(plot);
     new ResizeObserver(() => plot.setSize({width: place.clientWidth, height: 280})).observe(place);
   });
   return place;
