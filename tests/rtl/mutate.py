@@ -57,11 +57,11 @@ FILES = {
     "vx_rows.sv": (4, [VX_ODD, VX]),
     "vx_words.sv": (4, [VX_ODD, VX]),
     "vx_rounding.sv": (4, [VX_ODD, VX]),
-    "mx_control.sv": (4, [MX_ODD, MX]),
+    "mx_control.sv": (4, [(PROOF, "mx_issue"), MX_ODD, MX]),
     "mx_nest.sv": (4, [MX_ODD, MX]),
-    "mx_stream.sv": (6, [MX_ODD, MX]),
-    "mx_streamed.sv": (4, [MX_ODD, MX]),
-    "mx_stationary.sv": (4, [MX_ODD, MX]),
+    "mx_stream.sv": (6, [(PROOF, "mx_stream"), MX_ODD, MX]),
+    "mx_streamed.sv": (4, [(PROOF, "mx_streamed"), MX_ODD, MX]),
+    "mx_stationary.sv": (4, [(PROOF, "mx_stationary"), MX_ODD, MX]),
     "mx_coordinates.sv": (4, [MX_ODD, MX]),
     "mx_acc_owner.sv": (20, [(PROOF, "mx_acc_owner")]),
     "mx_skew.sv": (20, [(PROOF, "mx_skew"), MX_ODD]),
@@ -87,18 +87,22 @@ FILES = {
     "agcu_index.sv": (2, [CHIP]),
     "agcu_jobs.sv": (4, [CHIP]),
     "agcu_load.sv": (2, [CHIP]),
-    "agcu_port.sv": (2, [CHIP]),
+    "agcu_port.sv": (2, [(PROOF, "agcu_port"), CHIP]),
     "agcu_start.sv": (4, [CHIP]),
     "agcu_convert.sv": (4, [CHIP]),
-    "agcu_walk.sv": (1, [CHIP]),
+    "agcu_walk.sv": (1, [(PROOF, "agcu_walk"), CHIP]),
     "lane.sv": (4, [CHIP]),
     "tx.sv": (5, [(PROOF, "tx"), CHIP]),
     "sim/systemc/agcu.c": (6, SYSTEMC),
     "sim/systemc/bank.c": (10, SYSTEMC),
+    "sim/systemc/chip.c": (3, SYSTEMC),
     "sim/systemc/compute.c": (10, SYSTEMC),
     "sim/systemc/cost.c": (6, SYSTEMC),
     "sim/systemc/lane.c": (6, SYSTEMC),
+    "sim/systemc/posts.c": (5, SYSTEMC),
     "sim/systemc/unit.c": (6, SYSTEMC),
+    "sim/machine/sequencer.c": (6, SYSTEMC),
+    "sim/machine/walk.c": (4, SYSTEMC),
 }
 
 BINARY = [
@@ -258,7 +262,8 @@ class Bench:
         return "killed" if "REFUTED" in out.stdout else "invalid" if "Yosys:" in out.stderr else "survived"
 
     def systemc(self, folder, name, mutated, test, tests):
-        target = f"sim/systemc/CMakeFiles/tegula_systemc.dir/{os.path.basename(name)}.o"
+        folder_of = os.path.dirname(name)
+        target = f"{folder_of}/CMakeFiles/tegula_{os.path.basename(folder_of)}.dir/{os.path.basename(name)}.o"
         mine = os.path.join(folder, "mutant.o")
         compiled = self.command(target).replace(os.path.join(ROOT, name), mutated).replace(f"-o {target}", f"-o {mine}")
         compiled = re.sub(r"-MD -MT \S+ -MF \S+", "", compiled)

@@ -1,6 +1,6 @@
-/* Parts of the SystemC engine that other engines have nothing like: costs of bursts in constant time, several
- * simulations in one process, runs after faults. */
-#include "sim/systemc/cost.h"
+/* Parts of the SystemC engine that other engines have nothing like: costs of bursts in constant time, windows of ownership,
+ * several simulations in one process, runs after faults. */
+#include "sim/systemc/chip.h"
 #include "tests/sim/support.h"
 
 #include <stdio.h>
@@ -53,6 +53,41 @@ TG_TEST(systemc_cost, equals_the_walk) {
     for (uint32_t i = 0; i < 5; i++) compare_bursts(&cache, &m, &in[n], (uint32_t[]){0, 0, i});
   }
   tg_cost_cache_release(&cache);
+}
+
+static void wake_nobody(void *host, uint32_t agent, uint64_t cycle) {
+  (void)host;
+  (void)agent;
+  (void)cycle;
+}
+
+/* Windows of a port that touch are one, others are not: what lies between them is another port's. */
+TG_TEST(systemc_banks, a_gap_between_windows_belongs_to_others) {
+  tg_params m;
+  ASSERT(!tg_params_load("tiny", &m, NULL));
+  tg_bank bank = {0};
+  tg_section section = {.name = "s"};
+  tg_invocation invocation = {0};
+  tg_program program = {.sections = &section, .invocations = &invocation};
+  uint64_t wake_at[1] = {0};
+  tg_chip chip = {.program = &program,
+                  .m = &m,
+                  .bank = &bank,
+                  .now = 5,
+                  .fault_at = TG_NEVER,
+                  .wake = wake_nobody,
+                  .wake_at = wake_at,
+                  .agents = 1};
+  tg_bank_own(&chip, 0, 0, TG_PORT_TX, 10, 12);
+  tg_bank_own(&chip, 0, 0, TG_PORT_TX, 16, 18);
+  tg_bank_own(&chip, 0, 0, TG_PORT_LANE, 13, 15);
+  EXPECT_EQ(chip.fault_at, TG_NEVER);
+  EXPECT_EQ(bank.count, 3);
+  tg_bank_own(&chip, 0, 0, TG_PORT_TX, 19, 20);
+  EXPECT_EQ(bank.count, 3);
+  tg_bank_own(&chip, 0, 0, TG_PORT_MX_A, 20, 21);
+  EXPECT_EQ(chip.fault_at, 20);
+  free(bank.windows);
 }
 
 #define GOOD                                                                                                 \
