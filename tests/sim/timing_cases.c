@@ -115,6 +115,26 @@ const timing_case timing_cases[] = {
      "agcu 0 context 0 0: 48-48\n"
      "agcu 2 context 1 0: 51-51\n"
      "cycles 61\n"},
+    /* Four posts an instruction, one a cycle: 80 .. 83, 84 .. 87, 88 .. 91; the stream has room for two, so that the third
+     * issues behind 83. */
+    {"posts_of_a_context_wait_in_its_stream",
+     "arch tiny\n"
+     "section \"s\"\n"
+     "agcu 0\n"
+     "ctx 0 sync post_kind=1,1,1,1 post_sem=4,4,4,1\n"
+     "ctx 0 sync post_kind=1,1,1,1 post_sem=4,4,4,2\n"
+     "ctx 0 sync post_kind=1,1,1,1 post_sem=4,4,4,3\n"
+     "ctx 1 sync wait_on=1 wait_sem=2\n"
+     "ctx 2 sync wait_on=1 wait_sem=3\n"
+     "ctx 3 sync wait_on=1 wait_sem=1\n"
+     "invoke 0 \"i\"\n",
+     "agcu 0 context 0 0: 80-80\n"
+     "agcu 0 context 0 1: 81-81\n"
+     "agcu 0 context 0 2: 84-84\n"
+     "agcu 0 context 1 0: 88-88\n"
+     "agcu 0 context 2 0: 92-92\n"
+     "agcu 0 context 3 0: 84-84\n"
+     "cycles 98\n"},
     /* hops 3 from 64: visible at 68; hops 1 from 65: visible at 67 */
     {"a_later_post_overtakes",
      "arch tiny\n"
