@@ -37,8 +37,10 @@ void tg_gemm_list_units(const tg_params *m, const tg_gemm *gemm, const tg_gemm_t
 /* Cycles of credits, requests and lanes on the way of a chunk, or of a piece, roughly. */
 enum { TG_GEMM_HOPS = 24 };
 
-/* Cycles of mx for a chunk, and of vx for a block. */
+/* Cycles of mx for a chunk, and of vx for a block; where members reduce in a ring, for what a member finishes of it.
+ * unit_cycles.c */
 double tg_gemm_multiply_cycles(const tg_params *m, const tg_gemm *gemm, const tg_gemm_tiling *t);
 double tg_gemm_drain_cycles(const tg_params *m, const tg_gemm *gemm, const tg_gemm_tiling *t);
+double tg_gemm_ring_cycles(const tg_params *m, const tg_gemm *gemm, const tg_gemm_tiling *t);
 
 #endif

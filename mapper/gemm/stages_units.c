@@ -18,87 +18,6 @@ static bool is_nested(const tg_gemm_tiling *t) {
   return t->parts > 1 && t->chunks > 1 && !tg_gemm_unrolls(t);
 }
 
-/* ---- cycles ---- */
-
-/* Stationary blocks along k of a chunk, on average: with those that K tiles cut. */
-static double k_blocks(const tg_params *m, const tg_gemm *g, const tg_gemm_tiling *t) {
-  int64_t side = tg_mx_stationary(m, g->format), tile = g->k_tile, k = g->part;
-  double blocks = (double)tg_div_up(t->kc, side), cuts = 0;
-  if (!tile || tile >= k) return blocks;
-  for (uint32_t chunk = 0; t->patch && chunk < t->chunks; chunk++)
-    cuts += tg_chain_cuts(tg_chain_after((tg_chain){0}, (uint32_t)tile, chunk * t->kc), (uint32_t)tile, t->kc,
-                          (uint32_t)side);
-  if (!t->patch) {                 /* ends of tiles that are none of blocks */
-    int64_t common = tile & -tile; /* sides are powers of two */
-    int64_t both = tile * (common < side ? side / common : 1);
-    cuts = (double)((k - 1) / tile - (k - 1) / both);
-  }
-  return blocks + cuts / t->chunks;
-}
-
-double tg_gemm_multiply_cycles(const tg_params *m, const tg_gemm *g, const tg_gemm_tiling *t) {
-  uint32_t stationary = tg_mx_stationary(m, g->format);
-  if (t->swapped) {
-    int64_t columns = g->b_transposed ? t->nt : tg_div_up(t->nt, stationary) * stationary;
-    double blocks = k_blocks(m, g, t) * tg_gemm_swapped_blocks(m, g, t);
-    return blocks * (double)tg_mx_pitch(m, g->format, (uint64_t)columns);
-  }
-  int64_t streamed = g->a_transposed ? tg_div_up(t->mt, stationary) * stationary : t->mt;
-  double blocks = k_blocks(m, g, t) * (t->nt / tg_lanes(m)) * tg_gemm_column_blocks(m, g, t);
-  return blocks * (double)tg_mx_pitch(m, g->format, (uint64_t)streamed);
-}
-
-/* Of VOPs that go down the rows of a piece: groups of rows in flight may not be full, and the first one waits
- * for the instruction, the last one for its last operation. */
-static double column_sums_cycles(const list *s) {
-  const tg_gemm_tiling *t = s->t;
-  uint32_t blocks = tg_gemm_column_sums_a_piece(s->g, t), latency = s->m->fma_latency;
-  int64_t rows = tg_div_up((int64_t)blocks * t->nt / tg_lanes(s->m), latency) * latency;
-  double iterations = (double)(t->mr / blocks) / s->g->column_sums.unroll,
-         words = s->g->column_sums.words + iterations * s->g->drain_words[TG_DRAIN_FINISH];
-  return (double)t->mt / t->mr * ((double)rows * words + 2 * latency + 2);
-}
-
-/* Where members reduce in a ring: rows go in groups, and of every VOP the way in and out of the pipeline, and
- * semaphores, are seen; and so is the egress of a piece, if there is room for one only. */
-static double ring_cycles(const list *s) {
-  const tg_gemm_tiling *t = s->t;
-  uint32_t latency = s->m->fma_latency, rows = tg_gemm_ring_rows(t), at_once = tg_gemm_at_once(s->m, t);
-  const int *words = at_once > 1 ? s->g->ring_words : s->g->drain_words;
-  double columns = t->nt / tg_lanes(s->m), vop = 2 * latency + 4, out = 0;
-  double add = (double)tg_div_up((int64_t)(t->members * rows * columns / at_once), latency) * latency *
-               words[TG_DRAIN_ADD],
-         finish = (double)tg_div_up((int64_t)(t->mr * columns), latency) * latency * words[TG_DRAIN_FINISH];
-  if (t->one_out) out = (double)tg_gemm_results_before(s->m, s->g, t, s->g->outs) + TG_GEMM_HOPS;
-  return (double)t->mt / (t->members * rows) * (add + vop + t->ring_pieces * (finish + vop + out));
-}
-
-/* Of a VOP that transposes a block, and those that finish its pieces: groups of rows in flight may not be full. */
-static double swapped_cycles(const list *s) {
-  const tg_gemm_tiling *t = s->t;
-  const int *words = s->g->swapped_words;
-  uint32_t latency = s->m->fma_latency, columns = t->nt / tg_lanes(s->m);
-  double transposed = words[TG_SWAPPED_BEGIN] + (double)words[TG_SWAPPED_ROWS] * tg_lanes(s->m) +
-                      words[TG_SWAPPED_END],
-         vop = 2 * latency + 2;
-  return (double)tg_div_up(columns, latency) * latency * transposed + vop +
-         (double)t->mt / t->mr *
-             ((double)tg_div_up(t->mr * columns, latency) * latency * words[TG_SWAPPED_FINISH] + vop);
-}
-
-static double drain_cycles(const list *s) {
-  if (s->t->swapped) return swapped_cycles(s);
-  if (s->g->column_sums.count) return column_sums_cycles(s);
-  if (s->t->ring) return ring_cycles(s);
-  bool apart = s->g->sum_kind == TG_STREAM_BF16SR; /* the whole sum is stored and loaded once more */
-  return (double)s->t->mt * (s->t->nt / tg_lanes(s->m)) *
-         (s->g->drain_words[TG_DRAIN_FINISH] + (apart ? s->g->drain_words[TG_DRAIN_ADD] : 0));
-}
-
-double tg_gemm_drain_cycles(const tg_params *m, const tg_gemm *g, const tg_gemm_tiling *t) {
-  return drain_cycles(&(list){m, g, t, NULL});
-}
-
 /* ---- mx ---- */
 
 /* Its chunks, each of which has an instruction of its own, or is one in a loop. */
@@ -293,7 +212,7 @@ static void add_ring(const list *s) {
                     .seat = TG_UNIT_VX,
                     .nest = TG_NEST_OWN,
                     .slots = 4 * run,
-                    .cycles = ring_cycles(s)};
+                    .cycles = tg_gemm_ring_cycles(s->m, s->g, s->t)};
   tg_stage_join(&drain,
                 (tg_join){.channel = TG_ROLE_OUT, .fills = true, .wait = TG_NEXT_SLOT, .post = TG_NEXT_SLOT});
   join_operands(s, &drain, false);
@@ -324,7 +243,7 @@ static void add_drain(const list *s) {
                     .nest = makes_a(s) ? TG_NEST_OWN : TG_NEST_BLOCKS,
                     .rate = TG_RATE_STEP,
                     .slots = makes_a(s) ? 2 : pieces,
-                    .cycles = drain_cycles(s)};
+                    .cycles = tg_gemm_drain_cycles(s->m, s->g, s->t)};
   if (s->g->column_sums.count) {
     join_column_sums(s, &stage);
   } else {
