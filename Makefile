@@ -1,7 +1,7 @@
 # A thin front of CMake: installs what is missing, builds, and runs the two things a newcomer wants.
 #   make demo    the demonstration, with the throughput report       make test      the whole test suite
 #   make         the command (build/tegula)                          make test-long exhaustive and long campaigns
-#   make area    what reconfiguration costs in gates (docs/area.md; needs nodejs and npm)
+#   make area    what reconfiguration costs in gates, and what a chip consists of (docs/area.md; needs npm)
 #   make timing  how deep the logic between registers is (docs/hardware.md; the same)
 #   make mutation  faults in the RTL and in the rules of SystemC: do the tests notice? (tests/rtl/mutate.py; a part of them, in minutes:
 #                  make mutation MUTATION="--sample 40 --seed 3")

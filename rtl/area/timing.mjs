@@ -1,72 +1,83 @@
 // How deep the logic between registers is: node timing.mjs YOSYS RTL PACKAGE OUT [MODULE...]
 //   YOSYS, RTL, PACKAGE, OUT: as for area.mjs; writes timing.txt and timing.json
-// A module's depth is that of its and-inverter graph after ABC (strash; balance; dch; balance): the longest path from a register,
-// a memory's output or a port to a register, a memory's input or a port. Paths through several of these modules are not joined.
+// A module's depth is that of its and-inverter graph (Yosys's alumacc and techmap, then ABC: balance, and twice the delay-optimal
+// balancing of `if -g`): the longest path from a register, a memory's output or a port to a register, a memory's input or a port. Modules are flat, with all that is in them but
+// for what a row's `boxes` leave out, as it has a row of its own.
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { Worker, isMainThread, parentPort, workerData } from 'node:worker_threads';
 import { fileURLToPath } from 'node:url';
-import { openYosys, packages, readRtl, withParameters } from './yosys.mjs';
+import { openYosys, readModule, readRtl } from './yosys.mjs';
 
 const MINUTES = 10; // for one module, after which it is left out
 const LIMIT = 1.3; // of the multiply-add's stage
 
-// Modules and what belongs to them, with parameters that differ from the module's, and with smaller sizes of the array where many
-// of a kind stand beside each other and ABC would not end: elements of a flit are converted alike, and a doubling of P is a stage more of
-// the shifter behind, two levels; counters count alike, and a doubling of them is a level more of the tree that names one. Not here: what has arrays of structs at its ports
-// or inside, which Yosys does not read (the chip, AGCUs' jobs, ports, indices and loads, the registers of lanes), and vx, whose
-// registers and lanes have their depth in vx_alu.
+// Modules, with parameters that differ from the module's (`latency`: that of the array, `line`: positions of a row), what is left
+// out of them, and smaller sizes of the array where many of a kind stand beside each other: elements of a flit are converted
+// alike, and a doubling of P is a stage more of the shifter behind, two levels; counters count alike, and a doubling of them is a
+// level more of the tree that names one.
 const list = [
-  { top: 'pe', files: ['mul12', 'fma_add'], latency: true },
-  { top: 'vx_alu', files: ['fma_lane', 'fma_add', 'fp_unpack', 'mul12'], latency: true },
-  {
-    top: 'mx_control',
-    files: ['mx_nest', 'mx_stationary', 'mx_streamed', 'mx_stream', 'mx_coordinates', 'mx_acc_owner'],
-  },
-  { top: 'vx_control', files: ['vx_rows', 'vx_words', 'vx_rounding'] },
-  { top: 'mx_transposer', files: [] },
-  { top: 'mx_collect', files: ['fp_unpack'] },
-  { top: 'sequencer', files: [] },
-  { top: 'row_operand', files: [] },
-  { top: 'tx', files: ['burst_source', 'row_walk'] },
-  { top: 'scratchpad', files: ['scratchpad_bank'] },
-  { top: 'post_fifo', files: [] },
-  { top: 'post_source', files: ['post_fifo'] },
-  { top: 'post_arbiter', files: [] },
-  { top: 'post_lane', files: [], line: true },
-  { top: 'lane_arbiter', files: [], line: true },
-  { top: 'agcu_context', files: ['agcu_start', 'sequencer', 'row_operand', 'post_source', 'post_fifo'] },
-  { top: 'agcu_start', files: [] },
-  { top: 'mx_write', files: [] },
-  { top: 'agcu_convert', files: [], sizes: { P: 2, FlitBits: 64 } },
-  { top: 'agcu_walk', files: [] },
-  { top: 'semaphores', files: [], sizes: { Semaphores: 16 } },
+  { top: 'pe', latency: true },
+  { top: 'vx_alu', latency: true },
+  { top: 'vx', boxes: ['vx_alu'] },
+  { top: 'vx_control' },
+  { top: 'mx_control' },
+  { top: 'mx_transposer' },
+  { top: 'mx_collect' },
+  { top: 'mx_write' },
+  { top: 'sequencer' },
+  { top: 'row_operand' },
+  { top: 'tx' },
+  { top: 'scratchpad' },
+  { top: 'post_fifo' },
+  { top: 'post_source' },
+  { top: 'post_arbiter' },
+  { top: 'post_lane', line: true },
+  { top: 'lane_arbiter', line: true },
+  { top: 'lane', line: true },
+  { top: 'section_control' },
+  { top: 'control_line' },
+  { top: 'semaphores', sizes: { Semaphores: 16 } },
+  { top: 'agcu_start' },
+  { top: 'agcu_index' },
+  { top: 'agcu_convert', sizes: { P: 2, FlitBits: 64 } },
+  { top: 'agcu_load', sizes: { P: 2, FlitBits: 64 } },
+  { top: 'agcu_store' },
+  { top: 'agcu_walk' },
+  { top: 'agcu_port', boxes: ['agcu_walk'] },
+  { top: 'agcu_context', boxes: ['sequencer'] },
+  { top: 'agcu_jobs', boxes: ['agcu_context'] },
 ];
 
 async function depthOf({ entry, yosysFolder, rtl, packageFile }) {
   const yosys = await openYosys(yosysFolder);
   const { sources, constants } = readRtl(rtl, packageFile, entry.sizes);
-  const top = `${entry.top}.sv`;
-  if (entry.latency) sources[top] = withParameters(sources[top], { Latency: constants.FmaLatency });
-  if (entry.line) sources[top] = withParameters(sources[top], { N: Number(constants.Cols) + 1 }); // positions of a row
+  const parameters = {};
+  if (entry.latency) parameters.Latency = constants.FmaLatency;
+  if (entry.line) parameters.N = Number(constants.Cols) + 1;
   const { log } = await yosys.run(
     sources,
-    `read_verilog -sv ${[...packages, ...entry.files.map((name) => `${name}.sv`), top].join(' ')}
-     hierarchy -check -top ${entry.top}
-     proc
-     flatten
-     opt -full
+    // Registers of one kind, resets and enables before them: ABC sees each kind's logic apart.
+    `${readModule(sources, entry.top, parameters, entry.boxes)}
+     opt -fast
+     wreduce
+     alumacc
+     opt -fast
      memory -nomap
-     opt
+     opt_clean
      techmap
-     opt
-     abc -g AND -script +strash;balance;dch;balance;print_stats
+     opt -fast
+     async2sync
+     dffunmap
+     simplemap
+     opt_clean
+     abc -g AND -script +strash;balance;if,-g,-K,6;strash;balance;if,-g,-K,6;strash;balance;print_stats
 `,
     false,
   );
-  const found = [...log.matchAll(/and =\s*(\d+)\s+lev =\s*(\d+)/g)].pop();
-  if (!found) throw new Error('ABC did not say how deep');
-  return { gates: Number(found[1]), levels: Number(found[2]) };
+  const found = [...log.matchAll(/and =\s*(\d+)\s+lev =\s*(\d+)/g)].map((one) => ({ gates: Number(one[1]), levels: Number(one[2]) }));
+  if (!found.length) throw new Error('ABC did not say how deep');
+  return found.reduce((a, b) => (b.levels > a.levels ? b : a));
 }
 
 // In a thread of its own, that it can be ended.
