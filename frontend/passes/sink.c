@@ -137,12 +137,19 @@ void tg_pass_sink_transposes(tg_graph *graph) {
 
 /* --- reshapes of what is reduced */
 
+/* Behind Reshapes. */
+static tg_value *unshaped(tg_value *x) {
+  while (x->producer && x->producer->op == TG_OP_RESHAPE) x = tg_in(x->producer, 0);
+  return x;
+}
+
 /* Elementwise, with numbers beside its one tensor. */
 static bool scales(const tg_node *node, const tg_value *tensor) {
   if (!tg_op_is(node->op, TG_IS_ELEMENTWISE) || !tg_value_same_shape(tg_out(node), tensor)) return false;
   for (int i = 0; i < node->input_count; i++) {
-    const tg_value *x = tg_in(node, i);
-    if (x != tensor && !(tg_is_constant(x) && tg_value_elements(x) == 1 && x->rank == 0)) return false;
+    if (tg_in(node, i) == tensor) continue;
+    const tg_value *x = unshaped(tg_in(node, i));
+    if (!tg_is_constant(x) || tg_value_elements(x) != 1) return false;
   }
   return true;
 }
@@ -153,8 +160,10 @@ static bool comes_of_reduction(const tg_value *value) {
   const tg_node *node = value->producer;
   for (int hops = 0; node && hops < MAX_HOPS; hops++) {
     if (tg_op_is(node->op, TG_IS_REDUCE)) return true;
-    if (!tg_op_is(node->op, TG_IS_ELEMENTWISE) || !scales(node, tg_in(node, 0))) return false;
-    node = tg_in(node, 0)->producer;
+    int tensor = 0;
+    while (tensor + 1 < node->input_count && tg_is_constant(unshaped(tg_in(node, tensor)))) tensor++;
+    if (!tg_op_is(node->op, TG_IS_ELEMENTWISE) || !scales(node, tg_in(node, tensor))) return false;
+    node = tg_in(node, tensor)->producer;
   }
   return false;
 }
@@ -162,7 +171,7 @@ static bool comes_of_reduction(const tg_value *value) {
 static tg_value *reshaped_operand(const tg_node *node) {
   for (int i = 0; i < node->input_count; i++) {
     tg_value *x = tg_in(node, i);
-    if (x && x->producer && x->producer->op == TG_OP_RESHAPE) return x;
+    if (x && x->producer && x->producer->op == TG_OP_RESHAPE && !tg_is_constant(unshaped(x))) return x;
   }
   return NULL;
 }
@@ -174,19 +183,24 @@ static bool serves_alone(const tg_value *value, const tg_node *node) {
   return true;
 }
 
+/* The number without dimensions, which fits every shape. */
+static tg_value *number_of(tg_graph *graph, tg_value *x) {
+  x = unshaped(x);
+  return x->rank ? tg_graph_add_constant(graph, x->name, x->dtype, 0, NULL, x->data, false) : x;
+}
+
 /* f(Reshape(reduction)) to Reshape(f(reduction)), where the kernel that reduces can take f along. */
 void tg_pass_sink_reshapes(tg_graph *graph) {
   TG_FOR_NODES_SAFE(graph, node) {
     tg_value *moved = reshaped_operand(node), *y = tg_out(node);
     if (!moved || !scales(node, moved) || !serves_alone(moved, node)) continue;
-    tg_value *x = tg_in(moved->producer, 0);
-    while (x->producer && x->producer->op == TG_OP_RESHAPE) x = tg_in(x->producer, 0);
+    tg_value *x = unshaped(moved);
     if (!comes_of_reduction(x)) continue;
     int64_t sizes[TG_MAX_RANK];
     int rank = y->rank;
     tg_value_sizes(y, sizes);
     for (int i = 0; i < node->input_count; i++)
-      if (tg_in(node, i) == moved) tg_node_set_input(node, i, x);
+      tg_node_set_input(node, i, tg_in(node, i) == moved ? x : number_of(graph, tg_in(node, i)));
     tg_rewrite_infer(graph, node);
     tg_value *result = tg_rewrite_reshape(graph, y, rank, sizes, node->next);
     if (result != y) tg_value_replace_except(graph, y, result, result->producer);
