@@ -50,6 +50,7 @@ static tg_status emit_kernel(tg_compile *c, size_t k) {
 
 /* Of the sections that were emitted from invocation number `first` on. */
 static void estimate(tg_program *program, uint32_t first, tg_replay_memory *memory) {
+  static const tg_replay_limits limits = {UINT64_MAX, 1 << 18};
   const tg_params *m = &program->params;
   for (uint32_t i = first; i < program->invocation_count; i++) {
     tg_invocation *own = &program->invocations[i];
@@ -57,8 +58,8 @@ static void estimate(tg_program *program, uint32_t first, tg_replay_memory *memo
     if (!memory && i > first && own[-1].section == own->section)
       own->estimated_cycles = own[-1].estimated_cycles;
     else
-      own->estimated_cycles = tg_section_config_cycles(m, section) +
-                              tg_replay_section(m, section, own->bases, memory, UINT64_MAX);
+      own->estimated_cycles =
+          tg_section_config_cycles(m, section) + tg_replay_section(m, section, own->bases, memory, limits);
   }
 }
 

@@ -10,6 +10,7 @@
 
 typedef tg_gemm_emission emission;
 
+enum { REPLAYED_STEPS = 1 << 15 };
 #define WORTH_A_REPLAY 1.25 /* of the best estimate: formulas err by as much */
 #define CLEARLY        0.97 /* of its time: replays with a memory device do */
 
@@ -116,7 +117,8 @@ static double replayed_cycles(const tg_compile *c, const tg_kernel *kernel, cons
     const tg_section *section = tg_build_section(&e.b);
     tg_replay_memory *memory = tg_replay_memory_new(m, &arena);
     uint64_t most = limit < TG_NEVER ? (uint64_t)limit : UINT64_MAX,
-             replayed = tg_replay_section(m, section, e.b.base_address, memory, most);
+             replayed = tg_replay_section(m, section, e.b.base_address, memory,
+                                          (tg_replay_limits){most, REPLAYED_STEPS});
     if (replayed <= most) cycles = (double)(tg_section_config_cycles(m, section) + replayed);
   }
   tg_arena_release(&arena);

@@ -6,8 +6,6 @@
 
 #include <string.h>
 
-enum { MOST_STEPS = 4 << 20 };
-
 /* ---- units ---- */
 
 static void multiply(const tg_replay *r, tg_replay_unit *u, uint64_t *out_end) {
@@ -123,18 +121,18 @@ static uint64_t flits_of(const tg_params *m, const tg_section *section) {
 }
 
 uint64_t tg_replay_section(const tg_params *params, const tg_section *section, const uint64_t *bases,
-                           tg_replay_memory *memory, uint64_t limit) {
+                           tg_replay_memory *memory, tg_replay_limits limits) {
   tg_replay r = {.m = params, .bases = bases, .memory = memory};
   tg_replay_memory_rest(memory);
   build(&r, section);
   for (uint32_t u = 0; u < r.units; u++) tg_replay_plan(&r, u);
-  for (uint32_t steps = 0; r.event_count && r.now <= limit && steps < MOST_STEPS; steps++) {
+  for (uint32_t steps = 0; r.event_count && r.now <= limits.cycles && steps < limits.steps; steps++) {
     tg_replay_event event = tg_replay_next(&r);
     r.now = event.time;
     step(&r, &event);
   }
-  double all =
-      r.event_count && r.now <= limit && r.moved ? (double)flits_of(params, section) / (double)r.moved : 1;
+  double cycles = (double)r.end;
+  if (r.event_count && r.moved) cycles = (double)r.now * (double)flits_of(params, section) / (double)r.moved;
   tg_arena_release(&r.arena);
-  return r.now > limit ? r.now : (uint64_t)(all * (double)r.end);
+  return r.event_count && r.now > limits.cycles ? r.now : (uint64_t)cycles;
 }

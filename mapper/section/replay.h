@@ -13,11 +13,15 @@ tg_replay_memory *tg_replay_memory_new(const tg_params *params, tg_arena *arena)
 /* Another section begins: it is done with what it was asked. */
 void tg_replay_memory_rest(tg_replay_memory *memory);
 
+/* When a replay ends before the section does. */
+typedef struct tg_replay_limits {
+  uint64_t cycles; /* it gives up, and returns more than that; UINT64_MAX: never */
+  uint32_t steps;  /* what is left is taken to go on at the same pace */
+} tg_replay_limits;
+
 /* Cycles from the first one in which instructions may issue to the last one's end; `bases`: the base table of an
- * invocation. It gives up beyond `limit` (UINT64_MAX: never) and returns more than that. At most some millions of steps are
- * replayed; the rest is taken to go on at their pace. A section that does not end is taken to last until nothing happens
- * any more. */
+ * invocation. A section that does not end is taken to last until nothing happens any more. */
 uint64_t tg_replay_section(const tg_params *params, const tg_section *section, const uint64_t *bases,
-                           tg_replay_memory *memory, uint64_t limit);
+                           tg_replay_memory *memory, tg_replay_limits limits);
 
 #endif
