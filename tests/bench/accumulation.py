@@ -1,0 +1,57 @@
+#!/usr/bin/env python3
+"""What `--tiling-accum bf16sr` costs: cycles of models of the zoo with both accumulations, as rows of a table.
+
+usage: accumulation.py [--short] [--k-tile N] [--arch NAME] [--dram NAME] [--filter TEXT] TEGULA
+
+Prints a row a model and policy: cycles with fp32, with bf16sr, and their ratio. Exits 1 if a model is slower by more than what a depthwise
+convolution may take longer (7 %), or one without depthwise convolutions by more than 2 %. --short: of models that take a second.
+"""
+import argparse
+import json
+import os
+import subprocess
+import sys
+import tempfile
+
+SHORT = ["gemm --m 512 --n 512 --k 512", "mlp --batch 64", "lenet", "attention", "bert-layer --seq 32 --hidden 64 --heads 2"]
+ZOO = ["bert-layer --batch 2", "bert-base --layers 2", "bert-mlm", "convmodel", "resnet18", "resnet50", "vgg16", "unet", "diffusion-block", "lstm-lm", "vit-tiny",
+       "whisper-encoder", "whisper-decoder", "mobilenetv2", "mobilenetv3-small", "efficientnet-b0"]
+DEPTHWISE, OTHERS = 1.07, 1.02
+
+
+def cycles(command, path, flags):
+    done = subprocess.run([command, "run", path, *flags, "--timing-only", "--no-cpu-reference", "--json"], capture_output=True, text=True, check=False)
+    if done.returncode:
+        sys.exit(f"{path} {' '.join(flags)}: {done.stderr.strip()}")
+    return json.loads(done.stdout)["cycles"]
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("command")
+    parser.add_argument("--short", action="store_true")
+    parser.add_argument("--filter", default="")
+    parser.add_argument("--k-tile", default="128")
+    parser.add_argument("--arch", default="edge")
+    parser.add_argument("--dram", default="simple")
+    o = parser.parse_args()
+    slower = []
+    with tempfile.TemporaryDirectory() as folder:
+        path = os.path.join(folder, "model.onnx")
+        for name in [n for n in SHORT + ([] if o.short else ZOO) if o.filter in n]:
+            subprocess.run([os.path.abspath(o.command), "zoo", *name.split(), "-q", "-o", path], check=True)
+            for policy in "mp0", "mp1":
+                flags = ["--graphamp-preset", policy, "--arch", o.arch, "--dram", o.dram]
+                wide = cycles(o.command, path, flags)
+                rounded = cycles(o.command, path, [*flags, "--tiling-accum", "bf16sr", "--k-tile", o.k_tile])
+                print(f"| {name} | {policy} | {wide} | {rounded} | {rounded / wide:.3f} |", flush=True)
+                depthwise = any(kind in name for kind in ("mobilenet", "efficientnet"))
+                if rounded > wide * (DEPTHWISE if depthwise else OTHERS):
+                    slower.append(f"{name} {policy}")
+    if slower:
+        print("slower than may be: " + ", ".join(slower))
+    sys.exit(bool(slower))
+
+
+if __name__ == "__main__":
+    main()
