@@ -71,6 +71,10 @@ json_t *tg_inspect(const tg_session *session) {
     json_object_set_new(all, "casts", json_null());
   }
   json_object_set_new(all, "mapping", mapping(session->program));
+  if (session->host.part.graph)
+    json_object_set_new(all, "after_array",
+                        json_pack("{s:o, s:i}", "first", tg_json_text(session->host.part.where), "nodes",
+                                  session->host.part.nodes));
   char *listing = tg_program_print(session->program);
   json_object_set_new(all, "program", tg_json_text(listing));
   free(listing);
@@ -114,6 +118,10 @@ void tg_inspect_print(const json_t *inspection, FILE *out) {
             string(item, "rule"));
   }
   print_mapping(json_object_get(inspection, "mapping"), out);
+  const json_t *after = json_object_get(inspection, "after_array");
+  if (after)
+    fprintf(out, "on the host, behind the array: %lld of the model's nodes, from %s on\n",
+            (long long)json_integer_value(json_object_get(after, "nodes")), string(after, "first"));
   fprintf(out, "\n%s\n", string(inspection, "program"));
   fprintf(out, "memory: %lld bytes\n",
           (long long)json_integer_value(json_object_get(inspection, "device_bytes")));

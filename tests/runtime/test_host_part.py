@@ -59,6 +59,8 @@ with tempfile.TemporaryDirectory() as folder:
     compiled = run("compile", model, "-o", os.path.join(folder, "m.tgb"))
     check(compiled.returncode == 2 and compiled.stderr.count("\n") == 1 and 'node "nms" (NonMaxSuppression) runs on the host' in compiled.stderr,
           compiled.stderr)
+    inspected = run("inspect", model)
+    check('on the host, behind the array: 2 of the model\'s nodes, from node "nms" (NonMaxSuppression) on' in inspected.stdout, inspected.stderr)
     timed = run("run", model, "--timing-only", "--no-cpu-reference", "--arch", "tiny")
     check(timed.returncode == 0, timed.stderr)
 print("1 passed, 0 failed")
