@@ -1,7 +1,7 @@
 #!/usr/bin/python3
 """Runs ONNX's backend node tests through the command and compares what comes out.
 
-usage: run.py [--sample N] [--jobs N] [--filter TEXT] [--policy PRESET] [--json FILE] [--table FILE | --page FILE] [--list] [--all] TEGULA FOLDER...
+usage: run.py [--sample N] [--jobs N] [--filter TEXT] [--policy PRESET] [--engine NAME] [--json FILE] [--table FILE | --page FILE] [--list] [--all] TEGULA FOLDER...
 
 A FOLDER holds tests as ONNX lays them out: NAME/model.onnx, NAME/test_data_set_0/{input,output}_N.pb (Debian: package
 libonnx-testdata). Each is run by `tegula run` on the functional engine and is one of
@@ -16,7 +16,7 @@ libonnx-testdata). Each is run by `tegula run` on the functional engine and is o
 
 Tolerance: integers and bools equal; floats as ONNX's own runner has it, 1e-3 relative and 1e-7 absolute, of FP16 and BF16 a
 unit in the last place of theirs. With --policy mp1 to mp4 of each output of floats the error as a whole, its norm over that of what is
-expected, is at most COARSE, but for tests of CLOSE; types, shapes and refusals as without. --sample N takes every Nth test; --list prints one line a test. Exits 1 if anything is wrong (with --all: does not pass), 77 if
+expected, is at most COARSE, but for tests of CLOSE; types, shapes and refusals as without. --engine NAME: another one, on the array tiny. --sample N takes every Nth test; --list prints one line a test. Exits 1 if anything is wrong (with --all: does not pass), 77 if
 there is nothing to run or no Python package to read it with. --table FILE writes the page of operators, --page FILE compares it:
 wholly after all tests of its suite, else what the tests show must stand in it.
 """
@@ -207,7 +207,7 @@ def units_of(tegula, model, arguments, rows):
     return units
 
 
-def run_in(tegula, test, folder, policy, found=None):
+def run_in(tegula, test, folder, policy, engine, found=None):
     """(outcome, text) of one test; `found` gets its element types and, of a test that passes, units."""
     model = onnx.load(os.path.join(test, "model.onnx"))
     data = os.path.join(test, "test_data_set_0")
@@ -224,8 +224,7 @@ def run_in(tegula, test, folder, policy, found=None):
     out = os.path.join(folder, "out")
     if policy:
         arguments += ["--graphamp-preset", policy]
-    run = subprocess.run([tegula, "run", os.path.join(test, "model.onnx"), "--engine", "functional", "--threads", "1", "-q",
-                          "--no-cpu-reference", "--output-dir", out] + arguments,
+    run = subprocess.run([tegula, "run", os.path.join(test, "model.onnx"), *engine, "--threads", "1", "-q", "--no-cpu-reference", "--output-dir", out] + arguments,
                          stdout=subprocess.PIPE, stderr=subprocess.PIPE, universal_newlines=True, timeout=120)
     lines = run.stderr.strip().split("\n")
     must_refuse = os.path.join(test, "refused.txt")
@@ -242,13 +241,13 @@ def run_in(tegula, test, folder, policy, found=None):
     return ("wrong", wrong) if wrong else ("pass", "")
 
 
-def run_test(tegula, test, policy, rows=None):
+def run_test(tegula, test, policy, engine, rows=None):
     model = onnx.load(os.path.join(test, "model.onnx"))
     operators = [node.op_type for node in model.graph.node]
     found = {"rows": rows} if rows and len(operators) == 1 else None
     with tempfile.TemporaryDirectory() as folder:
         try:
-            outcome, text = run_in(tegula, test, folder, policy, found)
+            outcome, text = run_in(tegula, test, folder, policy, engine, found)
         except Foreign as foreign:
             outcome, text = "foreign", str(foreign)
         except subprocess.TimeoutExpired:
@@ -333,6 +332,7 @@ def main():
     parser.add_argument("--jobs", type=int, default=2)
     parser.add_argument("--filter", default="")
     parser.add_argument("--policy")
+    parser.add_argument("--engine")
     parser.add_argument("--json")
     parser.add_argument("--table")
     parser.add_argument("--page")
@@ -345,9 +345,10 @@ def main():
     if not tests:
         print("skipped: no node tests in %s (Debian: libonnx-testdata)" % " ".join(options.folder))
         return 77
+    engine = ["--engine", options.engine, "--arch", "tiny"] if options.engine else ["--engine", "functional"]
     rows = operator_rows() if options.table or options.page else None
     with concurrent.futures.ThreadPoolExecutor(options.jobs) as pool:
-        results = list(pool.map(lambda test: run_test(options.tegula, test, options.policy, rows), tests))
+        results = list(pool.map(lambda test: run_test(options.tegula, test, options.policy, engine, rows), tests))
     if options.list:
         for r in results:
             print("%-8s %s  %s" % (r["outcome"], r["test"], r["text"]))
