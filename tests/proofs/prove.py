@@ -7,6 +7,7 @@
 
 A harness names the modules that it needs, and its defects:  // modules: NAME...   // planted: FILE.sv: OLD => NEW
 and perhaps parameters of the array that are smaller than those of the preset:  // constants: NAME=VALUE...
+"// products: narrow" has factors cut to the bits that they have; "// initial: zero" begins with zeros in every register.
 GENERATED has tegula_pkg.sv and decisions.sv. Exit status 77: Yosys or ABC is missing.
 """
 import os
@@ -189,8 +190,9 @@ def prove(name, text, scratch, seconds=SECONDS):
     with open(stem + ".sv", "w", encoding="utf-8") as file:
         file.write(text)
     initial = "setundef -init -zero; " if "// initial: zero" in text else ""
+    reduced = "wreduce; opt -full; " if "// products: narrow" in text else ""
     script = (f"read_verilog -sv -formal -DTEGULA_ASSERT {stem}.sv; hierarchy -check -top {name}; proc; flatten; "
-              f"memory_map; async2sync; opt -full; techmap; opt_clean; dffunmap; simplemap; opt_clean; aigmap; "
+              f"memory_map; async2sync; opt -full; {reduced}techmap; opt_clean; dffunmap; simplemap; opt_clean; aigmap; "
               f"setundef -undriven -anyseq; {initial}opt_clean; write_aiger -zinit {stem}.aig")
     # What Yosys only warns of would be left out of the proof.
     done = subprocess.run(["yosys", "-q", "-e", "implicitly declared|out of bounds", "-p", script], stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, check=False)

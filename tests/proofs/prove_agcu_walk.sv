@@ -1,0 +1,202 @@
+// One step of an AGCU's walk against the walk of single elements that docs/machine.md counts: a piece is as many elements as lie
+// behind each other in the run, the flit and the row; each of them is at its own address if its own coordinates are in bounds, and
+// is not there if they are not; the walk stands behind it where so many single elements would have taken it; its atoms are those
+// in which one of its elements is the first. For every state of a walk; digits of two bits, runs of up to 255 elements, strides and
+// increments of four bits, bounds of five, flits of four or two elements.
+// modules: agcu_walk
+// constants: P=2
+// products: narrow
+// planted: agcu_walk.sv: if (run_left < {25'd0, length}) length = run_left[6:0]; => if (run_left < {25'd0, length}) length = run_left[6:0] - 7'd1;
+// planted: agcu_walk.sv: if (x < 0) low = -x; => if (x < 0) low = 64'd1 - x;
+// planted: agcu_walk.sv: || offset[5:0] == '0) request_o.atoms => ) request_o.atoms
+// planted: agcu_walk.sv: assign run_end_o = row_done || run_done; => assign run_end_o = run_done;
+// planted: agcu_walk.sv: walk_o.digit[5:3] = job_i.k_start; => walk_o.digit[5:4] = job_i.k_start[2:1];
+// planted: agcu_walk.sv: walk_i.digit[3] >= {8'd0, job_i.k_radix[0]}) begin => walk_i.digit[3] > {8'd0, job_i.k_radix[0]}) begin
+// planted: agcu_walk.sv: request_o.address = address + (wide ? low << 2 : low << 1); => request_o.address = address + (wide ? low << 1 : low << 1);
+// planted: agcu_walk.sv: if (walk_o.run_pos == job_i.dst_inner) begin => if (walk_i.run_pos == job_i.dst_inner) begin
+// planted: agcu_walk.sv: walk_o.lane = flit_done ? '0 : walk_i.lane + length; => walk_o.lane = walk_i.lane + length;
+// planted: agcu_walk.sv: piece_o.burst_last = flit_done && flits_last_i; => piece_o.burst_last = flits_last_i;
+// Where a walk stands behind the element at which it stands. Its place is counted in a flit, a row, a run.
+module prove_walk_step (
+  input fabric_pkg::walk_t at_i,
+  input fabric_pkg::job_t job_i,
+  input logic ends_row_i,
+  input logic ends_flit_i,
+  output fabric_pkg::walk_t next_o
+);
+  logic [31:0] run, k1, m1, m0;
+  assign run = at_i.digit[5] + 32'd1;
+  assign k1 = at_i.digit[4] + 32'd1;
+  assign m0 = at_i.digit[2] + 32'd1;
+  assign m1 = at_i.digit[1] + 32'd1;
+  always_comb begin
+    next_o = at_i;
+    next_o.taken = at_i.taken + 20'd1;
+    next_o.lane = at_i.lane + 7'd1;
+    next_o.digit[5] = run;
+    if (run == {8'd0, job_i.k_radix[2]}) begin
+      next_o.digit[5] = '0;
+      next_o.digit[4] = k1;
+      if (k1 >= {8'd0, job_i.k_radix[1]}) begin
+        next_o.digit[4] = '0;
+        next_o.digit[3] = at_i.digit[3] + 32'd1;
+      end
+    end
+    if (ends_row_i) begin
+      next_o.taken = '0;
+      next_o.row = at_i.row + 16'd1;
+      next_o.digit[3] = job_i.k_start[0];
+      next_o.digit[4] = job_i.k_start[1];
+      next_o.digit[5] = job_i.k_start[2];
+      next_o.digit[2] = m0;
+      if (m0 >= {8'd0, job_i.m_radix[2]}) begin
+        next_o.digit[2] = '0;
+        next_o.digit[1] = m1;
+        if (m1 >= {8'd0, job_i.m_radix[1]}) begin
+          next_o.digit[1] = '0;
+          next_o.digit[0] = at_i.digit[0] + 32'd1;
+        end
+      end
+    end
+    if (ends_flit_i) begin
+      next_o.lane = '0;
+      next_o.run_pos = at_i.run_pos + 16'd1;
+      if (at_i.run_pos + 16'd1 == job_i.dst_inner) begin
+        next_o.run_pos = '0;
+        next_o.run_row = at_i.run_row + job_i.dst_stride;
+      end
+    end
+  end
+endmodule
+
+module prove_agcu_walk (
+  input logic clk_i,
+  input fabric_pkg::job_t job_i,
+  input fabric_pkg::walk_t walk_i,
+  input logic [5:0][3:0] stride_i,
+  input logic [5:0][3:0] x_inc_i,
+  input logic [5:0][3:0] y_inc_i,
+  input logic [9:0] base_i,
+  input logic [9:0] org_i,
+  input logic [9:0] size_i,
+  input logic [3:0] index_stride_i,
+  input logic [1:0] chosen_row_i,
+  input logic chosen_i,
+  input logic indexed_i,
+  input logic flits_last_i,
+  input logic fresh_i
+);
+  // The job and the state of its walk, of the sizes above.
+  fabric_pkg::job_t job;
+  fabric_pkg::walk_t walk, after;
+  fabric_pkg::chosen_t chosen;
+  fabric_pkg::memory_request_t request;
+  fabric_pkg::piece_t piece;
+  logic wide, run_end;
+  logic [3:0] bytes;  // of an element in memory
+  logic [2:0] elements;  // of a flit
+  assign wide = job_i.convert == tegula_pkg::Cvt32 || job_i.convert == tegula_pkg::CvtFp32Bf16 || job_i.convert == tegula_pkg::CvtFp32Fp16 ||
+                job_i.convert == tegula_pkg::CvtFp32Tf32;
+  assign bytes = wide ? 4'd4 : 4'd2;
+  assign elements = job_i.convert == tegula_pkg::Cvt16 || job_i.convert == tegula_pkg::CvtFp32Bf16 ||
+                    job_i.convert == tegula_pkg::CvtFp32Fp16 ? 3'd4 : 3'd2;
+  always_comb begin
+    job = job_i;
+    walk = walk_i;
+    for (int d = 0; d < 6; d++) begin
+      job.stride[d] = {{36{stride_i[d][3]}}, stride_i[d]};
+      job.x_inc[d] = {{20{x_inc_i[d][3]}}, x_inc_i[d]};
+      job.y_inc[d] = {{12{y_inc_i[d][3]}}, y_inc_i[d]};
+      walk.digit[d] = {30'd0, walk_i.digit[d][1:0]};
+    end
+    walk.digit[5] = {24'd0, walk_i.digit[5][7:0]};
+    job.base = {54'd0, base_i};
+    job.x_org = {{27{org_i[4]}}, org_i[4:0]};
+    job.y_org = {{27{org_i[9]}}, org_i[9:5]};
+    job.x_size = {27'd0, size_i[4:0]};
+    job.y_size = {27'd0, size_i[9:5]};
+    for (int d = 0; d < 3; d++) job.m_radix[d] = {22'd0, job_i.m_radix[d][1:0]};
+    for (int d = 0; d < 3; d++) job.k_start[d] = {30'd0, job_i.k_start[d][1:0]};
+    job.k_radix[0] = {22'd0, job_i.k_radix[0][1:0]};
+    job.k_radix[1] = {22'd0, job_i.k_radix[1][1:0]};
+    job.k_radix[2] = {16'd0, job_i.k_radix[2][7:0]};
+    job.take = {12'd0, job_i.take[7:0]};
+    walk.taken = {12'd0, walk_i.taken[7:0]};
+    job.single = stride_i[5] != bytes || (x_inc_i[5] != 4'd0 && x_inc_i[5] != 4'd1) || y_inc_i[5] != 4'd0;
+    job.index_size = {24'd0, indexed_i};
+    job.index_stride = {{36{index_stride_i[3]}}, index_stride_i};
+    chosen.valid = chosen_i;
+    chosen.row = {23'd0, chosen_row_i};
+  end
+  always_comb begin
+    assume (job_i.convert != 3'd7);
+    assume (walk.digit[5] < {8'd0, job.k_radix[2]} && walk.taken < job.take && walk.lane < {4'd0, elements});
+  end
+  agcu_walk u_walk (
+    .valid_i(1'b1), .job_i(job), .walk_i(walk), .flits_last_i, .fresh_i, .chosen_i(chosen), .request_o(request), .piece_o(piece),
+    .run_end_o(run_end), .walk_o(after)
+  );
+
+  // Coordinates of the first element, as docs/machine.md has them; of the j-th they are j increments further.
+  logic signed [63:0] address, x, y;
+  always_comb begin
+    address = job.base;
+    x = 64'($signed(job.x_org));
+    y = 64'($signed(job.y_org));
+    for (int d = 0; d < 6; d++) begin
+      address = address + $signed({32'd0, walk.digit[d]}) * 64'($signed(job.stride[d]));
+      x = x + $signed({32'd0, walk.digit[d]}) * 64'($signed(job.x_inc[d]));
+      y = y + $signed({32'd0, walk.digit[d]}) * 64'($signed(job.y_inc[d]));
+    end
+  end
+  logic [63:0] index_offset;
+  assign index_offset = indexed_i ? $signed({39'd0, chosen.row}) * 64'($signed(job.index_stride)) : 64'd0;
+  logic outside;  // all of them are
+  assign outside = y < 0 || y >= $signed({59'd0, size_i[9:5]}) || walk.digit[0] >= {8'd0, job.m_radix[0]} ||
+                   walk.digit[3] >= {8'd0, job.k_radix[0]} || (indexed_i && !chosen_i);
+
+  logic signed [11:0] x_at [4];  // the sums above have no more bits
+  fabric_pkg::walk_t at, at1, at2, at3, at4;
+  logic [3:0] ends_row, ends_run, ends_flit, first_of_atom, inside;
+  always_comb begin
+    for (int j = 0; j < 4; j++) begin
+      ends_row[j] = walk.taken + 20'(j) + 20'd1 == job.take;
+      ends_run[j] = walk.digit[5] + 32'(j) + 32'd1 == {8'd0, job.k_radix[2]};
+      ends_flit[j] = ends_row[j] || walk.lane + 7'(j) + 7'd1 == {4'd0, elements};
+      first_of_atom[j] = (wide ? {walk.digit[5][3:0] + 4'(j), 2'd0} : {walk.digit[5][4:0] + 5'(j), 1'b0}) == 6'd0;
+      x_at[j] = x[11:0] + 12'(j) * 12'($signed(x_inc_i[5]));
+      inside[j] = !outside && x_at[j] >= 0 && x_at[j] < $signed({7'd0, size_i[4:0]});
+    end
+  end
+  prove_walk_step u_step0 (.at_i(walk), .job_i(job), .ends_row_i(ends_row[0]), .ends_flit_i(ends_flit[0]), .next_o(at1));
+  prove_walk_step u_step1 (.at_i(at1), .job_i(job), .ends_row_i(ends_row[1]), .ends_flit_i(ends_flit[1]), .next_o(at2));
+  prove_walk_step u_step2 (.at_i(at2), .job_i(job), .ends_row_i(ends_row[2]), .ends_flit_i(ends_flit[2]), .next_o(at3));
+  prove_walk_step u_step3 (.at_i(at3), .job_i(job), .ends_row_i(ends_row[3]), .ends_flit_i(ends_flit[3]), .next_o(at4));
+  logic [2:0] length, atoms;
+  always_comb begin
+    length = 3'd4;
+    for (int j = 3; j >= 0; j--) if (ends_row[j] || ends_run[j] || ends_flit[j]) length = 3'(j) + 3'd1;
+    if (job.single) length = 3'd1;
+    atoms = '0;
+    for (int j = 0; j < 4; j++) if (3'(j) < length && (first_of_atom[j] || (j == 0 && (fresh_i || job.single)))) atoms = atoms + 3'd1;
+    at = length == 3'd1 ? at1 : length == 3'd2 ? at2 : length == 3'd3 ? at3 : at4;
+  end
+
+  logic [1:0] ends;
+  assign ends = 2'(length - 3'd1);
+  always_ff @(posedge clk_i) begin
+    assert (request.valid && piece.length == {4'd0, length} && request.atoms == {5'd0, atoms});
+    assert (piece.lane == walk.lane && piece.convert == job_i.convert && piece.fill == job_i.fill);
+    assert (piece.flit_last == ends_flit[ends] && piece.burst_last == (ends_flit[ends] && flits_last_i));
+    assert (run_end == (ends_row[ends] || ends_run[ends]));
+    assert (piece.first == request.first && piece.count == request.count && request.timed_count == request.count || indexed_i);
+    for (int j = 0; j < 4; j++) begin
+      if (3'(j) < length) begin
+        assert (inside[j] == (7'(j) >= piece.first && 7'(j) < piece.first + piece.count));
+        if (inside[j] && piece.first == 7'(j)) assert (request.address == address + (wide ? 64'(j) << 2 : 64'(j) << 1) + index_offset);
+      end
+    end
+    assert (after.row == at.row && after.run_row == at.run_row && after.run_pos == at.run_pos && after.lane == at.lane && after.taken == at.taken);
+    assert (after.digit == at.digit);
+  end
+endmodule
