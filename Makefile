@@ -6,12 +6,13 @@
 #   make mutation  faults in the RTL and in the rules of SystemC: do the tests notice? (tests/rtl/mutate.py; a part of them, in minutes:
 #                  make mutation MUTATION="--sample 40 --seed 3")
 #   make coverage  lines, branches and MC/DC of what reads and checks programs, by its tests (docs/verification.md; clang-19 and llvm-19)
+#   make coverage-rtl  lines and toggles of the RTL, by random programs and graphs on all engines (docs/verification.md)
 BUILD ?= build
 # Kernels that a test has compiled need not be compiled by the next.
 export TEGULA_CODE_CACHE = $(abspath $(BUILD))/code
 GENERATE = cmake -B $(BUILD) -G Ninja -DCMAKE_BUILD_TYPE=RelWithDebInfo $(CMAKE_FLAGS)
 
-.PHONY: all demo test test-long area timing mutation coverage sanitize sanitize-build fuzz fuzz-build lint format install packages clean
+.PHONY: all demo test test-long area timing mutation coverage coverage-rtl sanitize sanitize-build fuzz fuzz-build lint format install packages clean
 
 # ctest,FOLDER,OPTIONS: runs tests, then says how many were skipped and why, and which took long.
 ctest = mkdir -p $(TEGULA_CODE_CACHE); ctest --test-dir $(1) --output-on-failure --no-tests=error --output-junit tests.xml $(2); \
@@ -63,6 +64,11 @@ coverage: | packages
 	cmake --build $(BUILD)-coverage --target test_program_check test_ordering fuzz_program fuzz_program_text fuzz_arrays fuzz_programs
 	tests/coverage.py $(BUILD)-coverage
 
+coverage-rtl: | packages
+	cmake -B $(BUILD)-coverage-rtl -G Ninja -DCMAKE_BUILD_TYPE=RelWithDebInfo -DTEGULA_RTL_COVERAGE=ON $(CMAKE_FLAGS)
+	cmake --build $(BUILD)-coverage-rtl --target test_agreement test_rtl_faults test_random_graphs
+	tests/rtl/coverage.py $(BUILD)-coverage-rtl $(COVERAGE)
+
 # The C code once more, with address and undefined-behaviour checks; engines that need no Verilator build.
 sanitize: sanitize-build
 	$(call ctest,$(BUILD)-sanitize,-j 2 -LE "long|once")
@@ -92,4 +98,4 @@ install: all
 	cmake --install $(BUILD)
 
 clean:
-	rm -rf $(BUILD) $(BUILD)-sanitize $(BUILD)-fuzz
+	rm -rf $(BUILD) $(BUILD)-sanitize $(BUILD)-fuzz $(BUILD)-coverage $(BUILD)-coverage-rtl

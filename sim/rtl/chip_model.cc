@@ -1,5 +1,6 @@
 /* The adapter of one verilated configuration. TG_MODEL is its class, TG_MODEL_HEADER its header,
- * TG_MODEL_CREATE the function to define; TG_TRACED is 1 if it can write waves. */
+ * TG_MODEL_CREATE the function to define; TG_TRACED is 1 if it can write waves, TG_COVERED if it counts what of the RTL is
+ * executed, TG_MODEL_SYMBOLS then being the header of where. */
 #include "sim/rtl/chip_model.h"
 #include "sim/rtl/actions.h"
 
@@ -13,9 +14,39 @@
 #include <verilated_fst_c.h>
 #endif
 #include TG_MODEL_HEADER
+#if TG_COVERED
+#include TG_MODEL_SYMBOLS
+#include <cstdlib>
+#include <vector>
+#include <verilated_cov.h>
+#endif
 
 namespace tegula {
 namespace {
+
+#if TG_COVERED
+std::vector<uint32_t> covered; /* times that each point was reached, by all models of the process */
+
+/* To the file that TEGULA_RTL_COVERAGE names, in Verilator's format, through a model that has not run. */
+void write_covered() {
+  const char *path = getenv("TEGULA_RTL_COVERAGE");
+  if (!path) return;
+  VerilatedContext context;
+  TG_MODEL model(&context, "chip");
+  std::copy(covered.begin(), covered.end(), std::begin(model.rootp->vlSymsp->__Vcoverage));
+  context.coveragep()->write(path);
+}
+
+void count_covered(const TG_MODEL &model) {
+  auto &counts = model.rootp->vlSymsp->__Vcoverage;
+  if (covered.empty()) {
+    covered.resize(std::size(counts));
+    atexit(write_covered);
+  }
+  for (size_t i = 0; i < covered.size(); i++)
+    covered[i] = std::max(covered[i], covered[i] + counts[i]); /* stays where it would wrap around */
+}
+#endif
 
 /* Bits [lsb, lsb + width) of a port, width at most 64, within it. */
 template <class Port> uint64_t bits(const Port &port, uint32_t lsb, uint32_t width) {
@@ -70,6 +101,9 @@ public:
     if (tracing_) wave_.close();
 #endif
     top_.final();
+#if TG_COVERED
+    count_covered(top_);
+#endif
   }
 
   void config(const ConfigWrite &w) override {

@@ -4,7 +4,7 @@
  * every program.
  *
  * TEGULA_RANDOM_SEED=N draws other graphs (printed with every failure), TEGULA_RANDOM_GRAPHS=N more or
- * fewer. */
+ * fewer; TEGULA_RANDOM_CHIP=NAME has all of them run on that configuration. */
 #include "frontend/text.h"
 #include "sim/machine/ordering.h"
 #include "tests/agreement/mapped.h"
@@ -37,6 +37,9 @@ static tg_status draw(drawn *d, tg_arena *arena, tg_diag *diag) {
   tg_params params;
   tg_graph *graph;
   d->chip = (chip)tg_random_range(&random, CHIP_TINY, CHIP_ODD);
+  const char *only = getenv("TEGULA_RANDOM_CHIP");
+  for (int c = 0; only && c < CHIPS; c++)
+    if (!strcmp(only, chip_names[c])) d->chip = (chip)c;
   d->precision.preset = presets[tg_random_range(&random, 0, 7)];
   d->precision.family = families[tg_random_range(&random, 0, 5)];
   d->precision.device = (tg_autocast_device)tg_random_range(&random, TG_AUTOCAST_CUDA, TG_AUTOCAST_HPU);
