@@ -10,9 +10,12 @@
 
 typedef tg_gemm_emission emission;
 
-enum { REPLAYED_STEPS = 1 << 15 };
+enum { REPLAYED_STEPS = 1 << 13 };
 #define WORTH_A_REPLAY 1.25 /* of the best estimate: formulas err by as much */
-#define CLEARLY        0.97 /* of its time: replays with a memory device do */
+/* Of the best time so far: replays of some steps that are taken to go on err by a part of it, those with a memory device by
+ * more. */
+#define CLEARLY             0.99
+#define CLEARLY_OF_A_DEVICE 0.97
 
 /* Bytes of running sums that go down the columns and back in one invocation. */
 static uint64_t sum_bytes(const emission *e) {
@@ -130,7 +133,7 @@ static double replayed_cycles(const tg_compile *c, const tg_kernel *kernel, cons
  * know of a memory device is no reason to leave the best one. */
 static double settle(const tg_compile *c, const tg_kernel *kernel, const tg_gemm *g, tg_gemm_tiling *out) {
   tg_gemm_candidates near = tg_gemm_candidates_of(c, g);
-  double best = TG_NEVER, margin = tg_dram_is_simple(&c->m->dram) ? 1 : CLEARLY;
+  double best = TG_NEVER, margin = tg_dram_is_simple(&c->m->dram) ? CLEARLY : CLEARLY_OF_A_DEVICE;
   *out = near.tiling[0];
   if (near.count == 1) return (double)g->products * (out->cycles + TG_SECTION_CYCLES);
   for (int i = 0; i < near.count && near.rank[i] <= WORTH_A_REPLAY * near.rank[0]; i++) {

@@ -10,9 +10,9 @@
 // planted: agcu_port.sv: elapsed + 24'd1 >= cost_d; => elapsed >= cost_d;
 // planted: agcu_port.sv: end else if (busy_q && !fetching_q) begin => end else if (busy_q) begin
 // planted: agcu_port.sv: fetching_q <= indexed || (fetching_q && !fetched); => fetching_q <= indexed && !fetched;
-// planted: agcu_port.sv: assign walk_we_o = walk_done && !last; => assign walk_we_o = walk_done;
+// planted: agcu_port.sv: {context_id, walk_done && !last, walk_after, => {context_id, walk_done, walk_after,
 // planted: agcu_port.sv: flits_q <= go && piece_o.flit_last ? flits - 7'd1 : flits; => flits_q <= go ? flits - 7'd1 : flits;
-// planted: agcu_port.sv: assign store_end_o = burst_done && job.store && last; => assign store_end_o = walk_done && job.store && last;
+// planted: agcu_port.sv: burst_done && job.store && last}; => walk_done && job.store && last};
 module agcu_walk (
   input logic valid_i, input fabric_pkg::job_t job_i, input fabric_pkg::walk_t walk_i, input logic flits_last_i, input logic fresh_i,
   input fabric_pkg::chosen_t chosen_i, output fabric_pkg::memory_request_t request_o, output fabric_pkg::piece_t piece_o,
@@ -76,11 +76,20 @@ module prove_agcu_port (
     job.take = 20'd1;
     walk = '0;
   end
+  fabric_pkg::offer_t offer;
+  fabric_pkg::served_t served;
+  always_comb begin
+    offer.job = job;
+    offer.walk = walk;
+    offer.flits = {5'd0, two_i, !two_i};
+    offer.last = last_i;
+  end
+  assign {context_id, walk_we, walk_to, store_end} = served;
   agcu_port u_port (
-    .clk_i, .rst_ni(rst_nq), .start_i, .waiting_i, .store_i, .buffer_free_i, .ready_i, .grant_o(grant), .job_i(job), .walk_i(walk),
-    .flits_i({5'd0, two_i, !two_i}), .last_i, .context_o(context_id), .walk_we_o(walk_we), .walk_o(walk_to), .index_read_o(index_read),
-    .index_row_o(index_row), .index_flit_i(64'd0), .first_o(first), .request_o(request), .piece_o(piece), .piece_store_o(piece_store),
-    .store_row_o(store_row), .load_done_o(load_done), .load_cost_o(load_cost), .store_end_o(store_end)
+    .clk_i, .rst_ni(rst_nq), .start_i, .waiting_i, .store_i, .buffer_free_i, .ready_i, .grant_o(grant), .offer_i(offer),
+    .served_o(served), .index_read_o(index_read), .index_row_o(index_row), .index_flit_i(64'd0), .first_o(first),
+    .request_o(request), .piece_o(piece), .piece_store_o(piece_store), .store_row_o(store_row), .load_done_o(load_done),
+    .load_cost_o(load_cost)
   );
   assign fetched = index_read;
 
