@@ -250,7 +250,8 @@ static json_t *host(const tg_session *s) {
   if (s->host.part.graph)
     json_object_set_new(object, "after_array",
                         json_pack("{s:o, s:i, s:o}", "first", tg_json_text(s->host.part.where), "nodes",
-                                  s->host.part.nodes, "seconds", real(s->host.seconds)));
+                                  s->host.part.nodes, "seconds",
+                                  s->host.seconds > 0 ? real(s->host.seconds) : json_null()));
   json_object_set_new(object, "cpu_seconds", s->has_cpu ? real(s->cpu.seconds) : json_null());
   json_object_set_new(object, "slowdown_vs_cpu",
                       s->has_cpu && s->cpu.seconds > 0 ? real(s->host_seconds / s->cpu.seconds)

@@ -147,9 +147,10 @@ static void print_host(const json_t *report, FILE *out) {
   }
   const json_t *after = json_object_get(host, "after_array");
   if (after) {
-    snprintf(line, sizeof line, "%lld node%s from %.90s on, in %s", whole(after, "nodes"),
-             whole(after, "nodes") == 1 ? "" : "s", text(after, "first"),
-             scaled(a, number(after, "seconds"), "s"));
+    bool ran = json_is_real(json_object_get(after, "seconds"));
+    snprintf(line, sizeof line, "%lld node%s from %.90s on, %s%s", whole(after, "nodes"),
+             whole(after, "nodes") == 1 ? "" : "s", text(after, "first"), ran ? "in " : "not run",
+             ran ? scaled(a, number(after, "seconds"), "s") : "");
     row(out, "on the host", line);
   }
   snprintf(line, sizeof line, "%s, compiled in %s", scaled(a, number(host, "simulation_seconds"), "s"),

@@ -45,6 +45,7 @@ void tg_session_describe_host(tg_session *s) {
 void tg_session_forget_host(tg_session *s) {
   if (!s->host.part.graph) return;
   forget(s);
+  s->host.seconds = 0;
   tg_arena_release(&s->host.arena);
 }
 

@@ -56,7 +56,7 @@ struct tg_session {
         *outputs; /* the model's; `outputs` above are the array's, also what the host's part reads */
     float **data;
     const void **elements;
-    double seconds; /* of the last run */
+    double seconds; /* of the last run; 0: it had no values */
   } host;
 
   bool has_run, timing_only;

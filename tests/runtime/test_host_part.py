@@ -63,4 +63,5 @@ with tempfile.TemporaryDirectory() as folder:
     check('on the host, behind the array: 2 of the model\'s nodes, from node "nms" (NonMaxSuppression) on' in inspected.stdout, inspected.stderr)
     timed = run("run", model, "--timing-only", "--no-cpu-reference", "--arch", "tiny")
     check(timed.returncode == 0, timed.stderr)
+    check("2 nodes from node \"nms\" (NonMaxSuppression) on, not run" in timed.stdout, timed.stdout)
 print("1 passed, 0 failed")
