@@ -3,12 +3,12 @@
 
 #include <string.h>
 
-/* The n-th of "key=a,b,c" as "key=b"; NULL: there are fewer. */
+/* The n-th of "key=a,b,c" as "key=b"; NULL: there are fewer. The first may be empty: it is refused where it is read. */
 static const char *nth_value(tg_arena *arena, const char *setting, size_t n) {
   size_t key = strcspn(setting, "=");
   const char *at = setting[key] ? setting + key + 1 : setting + key;
   for (; n && *at; n--) at += strcspn(at, ","), at += *at == ',';
-  if (n || (!*at && at != setting + key)) return NULL;
+  if (n || (!*at && at > setting + key + 1)) return NULL;
   return tg_arena_printf(arena, "%.*s=%.*s", (int)key, setting, (int)strcspn(at, ","), at);
 }
 

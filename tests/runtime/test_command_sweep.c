@@ -62,6 +62,9 @@ TG_TEST(command, sweep_compares_arrays) {
   json_decref(all);
   json_decref(alone);
   EXPECT(made("arrays.svg") && made("arrays.csv"));
+  o = tegula("sweep gemm.onnx --arch tiny --set port_bytes=");
+  EXPECT_EQ(o->status, 2);
+  EXPECT_HAS(o->err, "port_bytes: \"\"");
   o = tegula("run gemm.onnx --arch tiny --arch edge");
   EXPECT_EQ(o->status, 2);
   EXPECT_HAS(o->err, "--arch is given twice");
