@@ -32,6 +32,7 @@ static void set_operands(const tg_gemm *g, tg_gemm *out) {
     x->along = from->along;
     memcpy(x->stride, from->stride, sizeof x->stride);
     x->element_stride = from->element_stride;
+    x->run_stride = from->run_stride;
   }
 }
 
