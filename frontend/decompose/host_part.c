@@ -67,6 +67,20 @@ static void add_output_of(tg_graph *to, const tg_graph *model, int output, tg_va
   to->output_shapes[to->output_count - 1] = model->output_shapes[output];
 }
 
+static bool has_output(const tg_graph *graph, const char *name) {
+  for (int i = 0; i < graph->output_count; i++)
+    if (!strcmp(graph->output_names[i], name)) return true;
+  return false;
+}
+
+/* Outputs are found by name: that of no other one, here or in the model. */
+static const char *name_of_output(const tg_graph *model, const tg_graph *array, const char *value) {
+  const char *name = tg_arena_printf(model->arena, "%s.host", value);
+  while (has_output(model, name) || has_output(array, name))
+    name = tg_arena_printf(model->arena, "%s.host", name);
+  return name;
+}
+
 /* In `part`, a copy of the model, values that the array computes become inputs: their sources are new outputs of `array`, another
  * copy. */
 static void connect(const tg_graph *model, const bool *behind, tg_graph *array, tg_host_part *part) {
@@ -82,7 +96,7 @@ static void connect(const tg_graph *model, const bool *behind, tg_graph *array, 
     int output = find_output(array, mine);
     if (output < 0) {
       output = array->output_count;
-      tg_graph_add_output(array, mine, tg_arena_printf(model->arena, "%s.host", value->name), TG_NONE);
+      tg_graph_add_output(array, mine, name_of_output(model, array, value->name), TG_NONE);
     }
     tg_value *input =
         tg_graph_add_input(host, tg_arena_printf(model->arena, "%s.array", value->name), TG_NONE, -1, NULL);

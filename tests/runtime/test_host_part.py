@@ -37,6 +37,15 @@ def detector(path):
     onnx.save(helper.make_model(graph, opset_imports=[helper.make_operatorsetid("", 13)], ir_version=8), path)
 
 
+def named_like_ours(path):
+    """An output has the name that what the host reads would have."""
+    nodes = [helper.make_node("Relu", ["x"], ["r"]), helper.make_node("Neg", ["x"], ["r.host"]), helper.make_node("NonZero", ["r"], ["n"])]
+    info = helper.make_tensor_value_info
+    graph = helper.make_graph(nodes, "names", [info("x", TensorProto.FLOAT, [2, 3])],
+                              [info("n", TensorProto.INT64, [2, "k"]), info("r.host", TensorProto.FLOAT, [2, 3])])
+    onnx.save(helper.make_model(graph, opset_imports=[helper.make_operatorsetid("", 13)], ir_version=8), path)
+
+
 def check(holds, what):
     if not holds:
         sys.exit("wrong: %s" % (what,))
@@ -64,4 +73,11 @@ with tempfile.TemporaryDirectory() as folder:
     timed = run("run", model, "--timing-only", "--no-cpu-reference", "--arch", "tiny")
     check(timed.returncode == 0, timed.stderr)
     check("2 nodes from node \"nms\" (NonMaxSuppression) on, not run" in timed.stdout, timed.stdout)
+    named_like_ours(model)
+    x = np.array([[1, -2, 0], [-3, 4, -5]], "f4")
+    np.save(os.path.join(folder, "x.npy"), x)
+    ran = run("run", model, "--engine", "functional", "--no-cpu-reference", "--input", "x=" + os.path.join(folder, "x.npy"), "--output-dir", folder)
+    check(ran.returncode == 0, ran.stderr)
+    check(np.array_equal(np.load(os.path.join(folder, "n.npy")), np.nonzero(x > 0)), "values of another output")
+    check(np.array_equal(np.load(os.path.join(folder, "r.host.npy")), -x), "the model's own output")
 print("1 passed, 0 failed")
