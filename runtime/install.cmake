@@ -57,7 +57,8 @@ install(EXPORT tegula-targets NAMESPACE tegula:: DESTINATION ${CMAKE_INSTALL_LIB
 
 foreach(header runtime/tegula.h runtime/training/trainer.h frontend/training/training.h frontend/training/losses.def
         frontend/training/optimizers.def frontend/builder.h frontend/graph.h frontend/dtype.h frontend/dtypes.def frontend/ops.h
-        frontend/ops.def frontend/attrs.def frontend/onnx/onnx.h frontend/base/status.h frontend/base/arena.h frontend/precision/cast_rules.h)
+        frontend/ops.def frontend/attrs.def frontend/onnx/onnx.h frontend/base/status.h frontend/base/arena.h frontend/base/narrow.h
+        frontend/precision/cast_rules.h)
   get_filename_component(folder ${header} DIRECTORY)
   install(FILES ${CMAKE_SOURCE_DIR}/${header} DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/tegula/${folder})
 endforeach()

@@ -12,6 +12,7 @@ typedef struct channel {
   bool reads;      /* has it read since? */
   uint32_t asked;  /* atoms to be written so far; the last ones wait: a read of one is answered at once */
   uint64_t waiting[MOST_WAITING];
+  uint8_t alike[MOST_WAITING]; /* of them, by the atom's last bits: most are not there at all */
 } channel;
 
 typedef struct bank {
@@ -70,10 +71,20 @@ void tg_replay_memory_rest(tg_replay_memory *y) {
   for (uint32_t b = 0; b < y->all_channels * y->groups * y->banks; b++) y->all_banks[b].free_at = 0;
 }
 
+static uint32_t last_bits(uint64_t atom) { return (uint32_t)(atom ^ atom >> 6) % MOST_WAITING; }
+
 static bool waits(const tg_replay_memory *y, const channel *c, uint64_t atom) {
+  if (!c->alike[last_bits(atom)]) return false;
   for (uint32_t i = 0; i < y->keeps && i < c->asked; i++)
     if (c->waiting[i] == atom) return true;
   return false;
+}
+
+static void wait_written(const tg_replay_memory *y, channel *c, uint64_t atom) {
+  uint64_t *place = &c->waiting[c->asked % y->keeps];
+  if (c->asked++ >= y->keeps) c->alike[last_bits(*place)]--;
+  *place = atom;
+  c->alike[last_bits(atom)]++;
 }
 
 /* What the channel does for an atom that is asked for in cycle `asked`: when it is done. */
@@ -84,7 +95,7 @@ static double serve(tg_replay_memory *y, uint64_t atom, double asked, bool write
   double *group = &y->group[number * y->groups + of_channel / y->banks];
   bank *b = &y->all_banks[number * y->groups * y->banks + of_channel];
   if (waits(y, c, atom)) return asked;
-  if (write && y->keeps) c->waiting[c->asked++ % y->keeps] = atom;
+  if (write && y->keeps) wait_written(y, c, atom);
   if (write) {
     c->writes += y->accesses;
     if (c->writes >= y->batch) {
