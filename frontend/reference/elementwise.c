@@ -116,7 +116,7 @@ static int64_t apply_integer(tg_op op, tg_dtype dtype, int64_t a, int64_t b) {
   case TG_OP_MAX: return a > b ? a : b;
   case TG_OP_MIN: return a < b ? a : b;
   case TG_OP_NEG: return (int64_t)(0 - (uint64_t)a);
-  case TG_OP_ABS: return a < 0 ? (int64_t)(0 - (uint64_t)a) : a;
+  case TG_OP_ABS: return a < 0 && dtype != TG_U64 ? (int64_t)(0 - (uint64_t)a) : a;
   case TG_OP_SIGN: return (a > 0) - (a < 0);
   default: return 0;
   }

@@ -102,10 +102,11 @@ static float moment(const tg_node *node, order by, const float *x, int64_t count
   return by == ASCENDING ? moment_of_block(order, x, count) : moment_in_double(order, x, count);
 }
 
-static int64_t combine_integers(tg_op op, int64_t a, int64_t b) {
+static int64_t combine_integers(tg_op op, tg_dtype dtype, int64_t a, int64_t b) {
+  bool above = dtype == TG_U64 ? (uint64_t)a > (uint64_t)b : a > b;
   switch (op) {
-  case TG_OP_REDUCE_MAX: return a > b ? a : b;
-  case TG_OP_REDUCE_MIN: return a < b ? a : b;
+  case TG_OP_REDUCE_MAX: return above ? a : b;
+  case TG_OP_REDUCE_MIN: return above ? b : a;
   case TG_OP_REDUCE_PROD: return (int64_t)((uint64_t)a * (uint64_t)b);
   default: return (int64_t)((uint64_t)a + (uint64_t)b);
   }
@@ -170,7 +171,7 @@ static void reduce_integers(const tg_node *node, const void *input, const int64_
   for (int64_t i = 0; i < count; i++) {
     int64_t value = tg_load_i64(input, x->dtype, (size_t)offsets[i]);
     bool first = !i && (node->op == TG_OP_REDUCE_MAX || node->op == TG_OP_REDUCE_MIN);
-    result = first ? value : combine_integers(node->op, result, value);
+    result = first ? value : combine_integers(node->op, x->dtype, result, value);
   }
   tg_store_i64(output, tg_out(node)->dtype, (size_t)at, result);
 }

@@ -400,6 +400,13 @@ def bits():
         y = rng.integers(0, size, 200).astype(dtype)
         case("bit_shift_left_" + dtype, "BitShift", [x, y], [x << y], 11, direction="LEFT")
         case("bit_shift_right_" + dtype, "BitShift", [x, y], [x >> y], 11, direction="RIGHT")
+    large = np.array([[2 ** 63 + 5, 7, 2 ** 64 - 1], [3, 2 ** 63 - 1, 9]], "u8")
+    last = np.array([1], "i8")
+    case("unsigned_reduce_max", "ReduceMax", [large, last], [large.max(1, keepdims=True)], 18, constants=(1,))
+    case("unsigned_reduce_min", "ReduceMin", [large, last], [large.min(1, keepdims=True)], 18, constants=(1,))
+    case("unsigned_arg_max", "ArgMax", [large], [large.argmax(1)[:, None]], 13, axis=1)
+    case("unsigned_arg_min", "ArgMin", [large], [large.argmin(1)[:, None]], 13, axis=1)
+    case("unsigned_abs", "Abs", [large], [large], 13)
     case("bit_shift_signed", "BitShift", [x.astype("i4"), y.astype("i4")], [x.astype("i4")], 11, refused="only unsigned", direction="LEFT")
 
 
