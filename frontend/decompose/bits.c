@@ -19,6 +19,17 @@ static tg_value *at_least(tg_build *b, tg_value *x, double number) {
 /* In FP32; what is computed of a run's integers is held below 2^24 by the sum (integers.h). */
 static tg_value *exactly(tg_build *b, tg_value *x) { return f32(b, plus(b, x, 0)); }
 
+/* Of `bits`, the result; where an operand is NaN, which stands for what is not exact (integers.h), so is the result. */
+static tg_value *or_inexact(tg_build *b, const tg_node *node, tg_value *bits) {
+  tg_value *result = tg_build_cast(b, bits, tg_in(node, 0)->dtype);
+  for (int i = 0; i < 2; i++) {
+    if (tg_is_constant(tg_in(node, i))) continue;
+    tg_value *x = plus(b, tg_in(node, i), 0), *number = f32(b, x);
+    result = tg_build_where(b, tg_build_binary(b, TG_OP_EQUAL, number, number), result, x);
+  }
+  return result;
+}
+
 /* --- of constants, in 64 bits --- */
 
 static bool is_known(const tg_value *x) { return tg_is_constant(x) && !x->elided; }
@@ -111,7 +122,7 @@ tg_status tg_make_bit_shift(tg_build *b, tg_node *node, tg_value **results, tg_d
   else
     x = tg_build_unary(b, TG_OP_FLOOR, x);
   x = tg_build_where(b, at_least(b, y, bits), tg_build_number(b, 0), x);
-  results[0] = tg_build_cast(b, x, dtype);
+  results[0] = or_inexact(b, node, x);
   return TG_OK;
 }
 
@@ -159,7 +170,7 @@ tg_status tg_make_bitwise(tg_build *b, tg_node *node, tg_value **results, tg_dia
     tg_value *one = if_true(b, tg_build_binary(b, op, left, right), ldexp(1, bit));
     sum = sum ? add(b, sum, one) : one;
   }
-  results[0] = tg_build_cast(b, sum, dtype);
+  results[0] = or_inexact(b, node, sum);
   return TG_OK;
 }
 

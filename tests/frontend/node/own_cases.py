@@ -400,6 +400,14 @@ def bits():
         y = rng.integers(0, size, 200).astype(dtype)
         case("bit_shift_left_" + dtype, "BitShift", [x, y], [x << y], 11, direction="LEFT")
         case("bit_shift_right_" + dtype, "BitShift", [x, y], [x >> y], 11, direction="RIGHT")
+    x, least, shift = np.arange(1900, 2100, dtype="u4"), np.array(2000, "u4"), np.array(3, "u4")
+    for operator, attributes in (("BitwiseOr", {}), ("BitShift", {"direction": "RIGHT"})):  # of what falls below 0
+        below = [helper.make_node("Sub", ["x", "least"], ["d"]), helper.make_node(operator, ["d", "shift"], ["y"], **attributes)]
+        graph("below_0_" + operator, below, [("x", x)], [("y", x)], 18, [("least", least), ("shift", shift)], refused="passes what the array computes exactly")
+        x = np.arange(2000, 2200, dtype="u4")
+        graph("from_0_" + operator, below, [("x", x)], [("y", x - 2000 | 3 if operator == "BitwiseOr" else x - 2000 >> 3)], 18,
+              [("least", least), ("shift", shift)])
+        x = np.arange(1900, 2100, dtype="u4")
     large = np.array([[2 ** 63 + 5, 7, 2 ** 64 - 1], [3, 2 ** 63 - 1, 9]], "u8")
     last = np.array([1], "i8")
     case("unsigned_reduce_max", "ReduceMax", [large, last], [large.max(1, keepdims=True)], 18, constants=(1,))
