@@ -8,6 +8,7 @@
 #include <string.h>
 
 enum { MOST = 1 << 24 };
+#define MOST_COMPARED (INT64_C(1) << 30) /* pairs of boxes, which take some 20 seconds */
 
 static tg_status check_constant(const tg_build *b, const tg_node *node, const tg_value *x, const char *what,
                                 tg_diag *diag) {
@@ -178,7 +179,8 @@ typedef struct boxes {
   const tg_value *at, *scores;
   bool centred;
   int64_t batches, classes, count;
-  int64_t row; /* of scores, that is looked at */
+  int64_t row;      /* of scores, that is looked at */
+  int64_t compared; /* pairs of boxes so far */
 } boxes;
 
 typedef struct box {
@@ -214,8 +216,8 @@ static int by_score(const void *a, const void *b, void *user) {
   return p != q ? (p < q) - (p > q) : (i > j) - (i < j);
 }
 
-/* The boxes of one class, from the best score on, that overlap none chosen before; their number. `order` and `room` have a place
- * for each. */
+/* The boxes of one class, from the best score on, that overlap none chosen before; their number, or -1: that takes too long.
+ * `order` and `room` have a place for each. */
 static int64_t choose_boxes(boxes *s, int64_t batch, int64_t class, double threshold, double lowest,
                             int64_t most, int64_t *order, box *room, int64_t *out) {
   int64_t chosen = 0, count = 0;
@@ -226,7 +228,8 @@ static int64_t choose_boxes(boxes *s, int64_t batch, int64_t class, double thres
   for (int64_t i = 0; i < count && chosen < most; i++) {
     box next = box_of(s, batch, order[i]);
     bool open = true;
-    for (int64_t k = 0; open && k < chosen; k++) open = overlap(room[k], next) <= threshold;
+    for (int64_t k = 0; open && k < chosen; k++, s->compared++) open = overlap(room[k], next) <= threshold;
+    if (s->compared > MOST_COMPARED) return -1;
     if (!open) continue;
     room[chosen] = next;
     out[chosen++] = order[i];
@@ -269,6 +272,8 @@ tg_status tg_make_non_max_suppression(tg_build *b, tg_node *node, tg_value **res
   for (int64_t n = 0; n < s.batches; n++)
     for (int64_t c = 0; c < s.classes; c++) {
       int64_t count = choose_boxes(&s, n, c, threshold, lowest, limit, order, room, one);
+      if (count < 0)
+        return tg_fail(diag, TG_INVALID, "it compares more than %" PRId64 " pairs of boxes", MOST_COMPARED);
       for (int64_t i = 0; i < count; i++, found++)
         memcpy(list + 3 * found, (int64_t[]){n, c, one[i]}, 3 * sizeof *list);
     }
