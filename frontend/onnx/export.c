@@ -165,7 +165,7 @@ static Onnx__ModelProto *new_model(tg_export *e) {
   model->opset_import = TG_NEW(e->arena, Onnx__OperatorSetIdProto *);
   model->opset_import[0] = opset;
   model->has_ir_version = true;
-  model->ir_version = e->has_node_metadata ? IR_WITH_NODE_METADATA : IR;
+  model->ir_version = tg_export_ir(e);
   model->producer_name = "tegula";
   model->graph = e->proto;
   if (!e->graph->disable_graphamp) return model;

@@ -5,8 +5,41 @@ tg_status tg_export_refuse(tg_export *e, const tg_node *node, const char *why) {
                  tg_op_get(node->op)->name, why, OPSET);
 }
 
+/* The opset and the IR version that brought an element type; from onnx.proto and ONNX's list of versions. */
+typedef struct brought {
+  tg_dtype dtype;
+  int opset, ir;
+} brought;
+
+static const brought newer[] = {
+    {TG_F8E4M3FN, 19, 9}, {TG_F8E4M3FNUZ, 19, 9}, {TG_F8E5M2, 19, 9},  {TG_F8E5M2FNUZ, 19, 9},
+    {TG_U4, 21, 10},      {TG_I4, 21, 10},        {TG_F4E2M1, 23, 11}, {TG_F8E8M0, 24, 12},
+    {TG_U2, 25, 13},      {TG_I2, 25, 13},
+};
+
+static void raise_to(brought *newest, tg_dtype dtype) {
+  for (size_t i = 0; i < sizeof newer / sizeof *newer; i++)
+    if (newer[i].dtype == dtype && newer[i].opset > newest->opset) *newest = newer[i];
+}
+
+/* The newest of those that the graph has, in its values or, where types have not been inferred, in its casts; zeros: none. */
+static brought newest_type(const tg_graph *graph) {
+  brought newest = {0};
+  for (int v = 0; v < graph->value_count; v++) raise_to(&newest, graph->values[v]->dtype);
+  TG_FOR_NODES(graph, node) {
+    if (node->op == TG_OP_CAST) raise_to(&newest, (tg_dtype)tg_attr_int(node, TG_ATTR_TO));
+  }
+  return newest;
+}
+
+int tg_export_ir(const tg_export *e) {
+  int of_types = newest_type(e->graph).ir, ir = e->has_node_metadata ? IR_WITH_NODE_METADATA : IR;
+  return ir < of_types ? of_types : ir;
+}
+
 int tg_export_opset(const tg_export *e) {
-  int opset = OPSET;
+  int opset = newest_type(e->graph).opset;
+  if (opset < OPSET) opset = OPSET;
   TG_FOR_NODES(e->graph, node) {
     int needed = OPSET;
     if (node->op == TG_OP_GELU) needed = OPSET_WITH_GELU;

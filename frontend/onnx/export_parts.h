@@ -34,7 +34,9 @@ typedef struct tg_export {
 
 /* TG_INVALID: the node has no form in ONNX, because of `why`. */
 tg_status tg_export_refuse(tg_export *e, const tg_node *node, const char *why);
-/* The first opset from 17 on that has all of the graph's operators. */
+/* The first IR version from 8 on that has all that the model uses. */
+int tg_export_ir(const tg_export *e);
+/* The first opset from 17 on that has all of the graph's operators and element types. */
 int tg_export_opset(const tg_export *e);
 /* Adds a tensor to the graph; `data`, of `bytes` bytes, has to outlive it. */
 tg_status tg_export_initializer(tg_export *e, const char *name, tg_dtype dtype, int rank, const tg_dim *dims,

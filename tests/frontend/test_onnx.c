@@ -443,6 +443,43 @@ static void round_trip(const char *text, const char *expected) {
   tg_arena_release(&arena);
 }
 
+/* The file's opset and IR version are ones that have its types: numbers from ONNX's list of versions. */
+static void expect_versions(const char *type, int64_t opset, int64_t ir) {
+  tg_arena arena = {0};
+  tg_diag diag = {""};
+  tg_graph *g, *back;
+  const char *text =
+      tg_arena_printf(&arena,
+                      "graph \"g\" next=2\ninput %%x: f32[4]\n%%n: %s[4] = Cast(%%x) to=%s @0\n"
+                      "%%y: f32[4] = Cast(%%n) to=f32 @1\noutput \"y\" %%y: f32\n",
+                      type, type);
+  const char *path = tg_arena_printf(&arena, "%s/out.onnx", tg_test_dir());
+  ASSERT(!tg_graph_parse(&arena, text, &g, &diag));
+  EXPECT_EQ(tg_onnx_write(path, g, &diag), TG_OK);
+  uint8_t bytes[4096];
+  FILE *file = fopen(path, "rb");
+  ASSERT(file);
+  size_t size = fread(bytes, 1, sizeof bytes, file);
+  fclose(file);
+  Onnx__ModelProto *model = onnx__model_proto__unpack(NULL, size, bytes);
+  ASSERT(model);
+  EXPECT_EQ(model->opset_import[0]->version, opset);
+  EXPECT_EQ(model->ir_version, ir);
+  onnx__model_proto__free_unpacked(model, NULL);
+  EXPECT_EQ(tg_onnx_read(&arena, path, &back, &diag), TG_OK);
+  EXPECT_STR(diag.message, "");
+  tg_arena_release(&arena);
+}
+
+TG_TEST(onnx_export, names_an_opset_that_has_its_types) {
+  expect_versions("bf16", 17, 8);
+  expect_versions("f8e4m3fn", 19, 9);
+  expect_versions("i4", 21, 10);
+  expect_versions("f4e2m1", 23, 11);
+  expect_versions("f8e8m0", 24, 12);
+  expect_versions("u2", 25, 13);
+}
+
 TG_TEST(onnx_export, keeps_every_operator_and_type) {
   round_trip(
       "graph \"g\" next=12 disable_graphamp=\"conv,fc\"\n"
