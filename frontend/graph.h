@@ -155,7 +155,8 @@ struct tg_graph {
   int64_t random_count; /* numbers that random.c drew */
   int64_t listed_count; /* elements of all sequences that sequences.c made */
   int64_t next_id;
-  int64_t undecided; /* id of the node in which inference ended because values decide its result's size; else -1 */
+  int64_t
+      undecided; /* id of the node in which inference ended because values decide its result's size; else -1 */
   const char *disable_graphamp; /* model metadata of that key: node names, comma-separated; or NULL */
   tg_cast_record *casts;        /* in order of the nodes, outputs last; NULL before the precision pass */
   size_t cast_count, cast_capacity;
