@@ -126,13 +126,17 @@ uint64_t tg_replay_section(const tg_params *params, const tg_section *section, c
   tg_replay_memory_rest(memory);
   build(&r, section);
   for (uint32_t u = 0; u < r.units; u++) tg_replay_plan(&r, u);
+  double half_now = 0, half_moved = 0;
   for (uint32_t steps = 0; r.event_count && r.now <= limits.cycles && steps < limits.steps; steps++) {
+    if (steps == limits.steps / 2) half_now = (double)r.now, half_moved = (double)r.moved;
     tg_replay_event event = tg_replay_next(&r);
     r.now = event.time;
     step(&r, &event);
   }
   double cycles = (double)r.end;
-  if (r.event_count && r.moved) cycles = (double)r.now * (double)flits_of(params, section) / (double)r.moved;
+  if (r.event_count && (double)r.moved > half_moved) /* it goes on at the pace of the second half */
+    cycles = (double)r.now + ((double)flits_of(params, section) - (double)r.moved) *
+                                 ((double)r.now - half_now) / ((double)r.moved - half_moved);
   tg_arena_release(&r.arena);
   return r.event_count && r.now > limits.cycles ? r.now : (uint64_t)cycles;
 }

@@ -234,8 +234,7 @@ TG_TEST(command, memory_devices) {
     json_decref(report);
   }
   EXPECT_EQ(cycles[0], cycles[1]);
-  EXPECT_EQ(cycles[0], cycles[2]);
-  EXPECT(cycles[0] != cycles[3]);
+  EXPECT(cycles[2] > cycles[3]); /* one program, tiled for an ideal memory */
   EXPECT(strstr(tegula("run gemm.tgb --dram ddr4-3200 --timing-only --no-cpu-reference")->out, "% row hits"));
 }
 
