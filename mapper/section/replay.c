@@ -134,9 +134,12 @@ uint64_t tg_replay_section(const tg_params *params, const tg_section *section, c
     step(&r, &event);
   }
   double cycles = (double)r.end;
-  if (r.event_count && (double)r.moved > half_moved) /* it goes on at the pace of the second half */
+  if (r.event_count &&
+      r.moved) { /* it goes on at the pace of the second half, or, where that moved nothing, of all */
+    if ((double)r.moved == half_moved) half_now = half_moved = 0;
     cycles = (double)r.now + ((double)flits_of(params, section) - (double)r.moved) *
                                  ((double)r.now - half_now) / ((double)r.moved - half_moved);
+  }
   tg_arena_release(&r.arena);
   return r.event_count && r.now > limits.cycles ? r.now : (uint64_t)cycles;
 }

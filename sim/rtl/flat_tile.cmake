@@ -1,7 +1,7 @@
 # cmake -DTILE=rtl/tile.sv -DNAME=tile_row -DOUT=tile_row.sv -P flat_tile.cmake
 #
-# Writes the module NAME: a tile whose ports are vectors. Verilator writes the ports of a hierarchical block into a stub of its own, and
-# writes structures there that it cannot read again (5.006). Each configuration names the module differently, so that the libraries of
+# Writes the module NAME: a tile whose ports are vectors. Verilator (5.006) writes the ports of a hierarchical block
+# into a module of its own, and structures there that it cannot read again. Each configuration names the module differently, so that the libraries of
 # several can be linked into one program.
 file(READ ${TILE} text)
 if(NOT text MATCHES "\nmodule tile \\((.*)\n\\);")
