@@ -3,6 +3,7 @@
 #include "frontend/base/status.h"
 
 #include <stdarg.h>
+#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -12,25 +13,28 @@ enum { ALIGN = 64, BLOCK = 1 << 16, HUGE = 1 << 21 /* bytes */ };
 
 struct tg_arena_block {
   struct tg_arena_block *next;
+  void *memory; /* that it lies in, to be freed */
   size_t capacity, used;
-  char padding[ALIGN - sizeof(void *) - 2 * sizeof(size_t)];
+  char padding[ALIGN - 2 * sizeof(void *) - 2 * sizeof(size_t)];
 };
 
 void tg_arena_release(tg_arena *arena) {
   for (struct tg_arena_block *b = arena->blocks, *next; b; b = next) {
     next = b->next;
-    free(b);
+    free(b->memory);
   }
   *arena = (tg_arena){0};
 }
 
+/* Zeroes throughout: calloc knows which memory is fresh from the system and need not be written once more. */
 static struct tg_arena_block *new_block(size_t bytes) {
   size_t capacity = bytes > BLOCK ? bytes : BLOCK, align = capacity < HUGE ? ALIGN : HUGE;
   size_t size = (sizeof(struct tg_arena_block) + capacity + align - 1) / align * align;
-  struct tg_arena_block *b = aligned_alloc(align, size);
-  if (!b) tg_die("out of memory (%zu bytes)", bytes);
+  char *memory = calloc(1, size + align);
+  if (!memory) tg_die("out of memory (%zu bytes)", bytes);
+  struct tg_arena_block *b = (void *)(memory + (align - (uintptr_t)memory % align) % align);
   if (capacity >= HUGE) (void)madvise(b, size, MADV_HUGEPAGE); /* a page fault for 2 MB, not for each 4 KB */
-  *b = (struct tg_arena_block){.capacity = capacity};
+  *b = (struct tg_arena_block){.memory = memory, .capacity = capacity};
   return b;
 }
 
@@ -54,7 +58,7 @@ void *tg_arena_alloc(tg_arena *arena, size_t count, size_t size) {
   void *p = (char *)(b + 1) + b->used;
   b->used += bytes;
   arena->used += bytes;
-  return memset(p, 0, bytes);
+  return p;
 }
 
 char *tg_arena_strndup(tg_arena *arena, const char *text, size_t length) {

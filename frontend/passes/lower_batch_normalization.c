@@ -45,12 +45,17 @@ static tg_node *foldable_conv(const tg_node *node) {
 
 /* Elements first .. first + count - 1 of `to` become those of the constant, times the factor. */
 static void scale(const tg_value *constant, double factor, int64_t first, int64_t count, const tg_value *to) {
-  if (constant->dtype == TG_F32 && to->dtype == TG_F32) { /* most weights, and there are many */
+  if (constant->dtype == TG_F32 &&
+      (to->dtype == TG_F32 || to->dtype == TG_BF16)) { /* most, and there are many */
     const float *from = (const float *)constant->data + first;
-    float *made = (float *)(void *)to->data + first;
-    for (int64_t i = 0; i < count; i++) {
-      float w = (float)((double)from[i] * factor);
-      made[i] = isnan(w) ? tg_bits_f32(0x7fc00000) : w; /* as tg_store_f32 has it */
+    uint32_t *made = (uint32_t *)(void *)to->data + first;
+    uint16_t *halves = (uint16_t *)(void *)to->data + first;
+    for (int64_t i = 0; i < count; i++) { /* as tg_store_f32 has it */
+      uint32_t w = tg_f32_bits((float)((double)from[i] * factor));
+      if (to->dtype == TG_F32)
+        made[i] = tg_canonical(w);
+      else
+        halves[i] = tg_bf16_from_f32(w);
     }
     return;
   }

@@ -81,9 +81,18 @@ static void cast_element(void *output, tg_dtype to, const void *input, tg_dtype 
     tg_store_i64(output, to, i, tg_load_i64(input, from, i));
 }
 
+/* What policies make of most weights. */
+static void cast_to_bf16(uint16_t *output, const float *input, size_t count) {
+  for (size_t i = 0; i < count; i++) output[i] = tg_bf16_from_f32(tg_f32_bits(input[i]));
+}
+
 void tg_reference_cast(const tg_node *node, const void *const *inputs, void *output) {
   const tg_value *x = tg_in(node, 0), *y = tg_out(node);
   size_t count = (size_t)tg_value_elements(y);
+  if (x->dtype == TG_F32 && y->dtype == TG_BF16) {
+    cast_to_bf16(output, inputs[0], count);
+    return;
+  }
   for (size_t i = 0; i < count; i++) cast_element(output, y->dtype, inputs[0], x->dtype, i);
 }
 
