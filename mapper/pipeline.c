@@ -50,7 +50,7 @@ static tg_status emit_kernel(tg_compile *c, size_t k) {
 
 /* Of the sections that were emitted from invocation number `first` on. */
 static void estimate(tg_program *program, uint32_t first, tg_replay_memory *memory) {
-  static const tg_replay_limits limits = {UINT64_MAX, 1 << 14};
+  static const tg_replay_limits limits = {UINT64_MAX, 1 << 18};
   const tg_params *m = &program->params;
   for (uint32_t i = first; i < program->invocation_count; i++) {
     tg_invocation *own = &program->invocations[i];

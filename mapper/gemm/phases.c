@@ -10,7 +10,7 @@
 
 typedef tg_gemm_emission emission;
 
-enum { REPLAYED_STEPS = 1 << 14 };
+enum { REPLAYED_STEPS = 1 << 16 };
 #define WORTH_A_REPLAY 1.25 /* of the best estimate: formulas err by as much */
 /* Of the best time so far: replays of some steps that are taken to go on err by a part of it, those with a memory device by
  * more. */

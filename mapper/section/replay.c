@@ -6,6 +6,11 @@
 
 #include <string.h>
 
+/* Of long sections: at so many steps, and then at twice as many each time, a replay looks at its pace, and from LEAST_STEPS on it
+ * ends where the pace has changed by less than STEADY. */
+enum { FIRST_LOOK = 1 << 10, LEAST_STEPS = 1 << 12 };
+#define STEADY 0.002
+
 /* ---- units ---- */
 
 static void multiply(const tg_replay *r, tg_replay_unit *u, uint64_t *out_end) {
@@ -120,26 +125,45 @@ static uint64_t flits_of(const tg_params *m, const tg_section *section) {
   return flits;
 }
 
+/* What had been moved by when. */
+typedef struct pace {
+  double now, moved; /* cycles, flits */
+} pace;
+
+/* Did the second half of the steps move flits as fast as the quarter before? */
+static bool goes_on_alike(const tg_replay *r, const pace so_far[2]) {
+  double moved = (double)r->moved - so_far[1].moved, before = so_far[1].moved - so_far[0].moved;
+  if (!so_far[0].moved || !moved) return false;
+  double ratio = ((double)r->now - so_far[1].now) / moved * before / (so_far[1].now - so_far[0].now);
+  return ratio > 1 - STEADY && ratio < 1 + STEADY;
+}
+
+/* The rest moves as fast as the second half of the steps, or, where that moved nothing, as all of them. */
+static uint64_t end_at_this_pace(const tg_replay *r, const tg_section *section, pace half) {
+  if ((double)r->moved == half.moved) half = (pace){0, 0};
+  double left = (double)flits_of(r->m, section) - (double)r->moved;
+  return (uint64_t)((double)r->now + left * ((double)r->now - half.now) / ((double)r->moved - half.moved));
+}
+
 uint64_t tg_replay_section(const tg_params *params, const tg_section *section, const uint64_t *bases,
                            tg_replay_memory *memory, tg_replay_limits limits) {
   tg_replay r = {.m = params, .bases = bases, .memory = memory};
   tg_replay_memory_rest(memory);
   build(&r, section);
   for (uint32_t u = 0; u < r.units; u++) tg_replay_plan(&r, u);
-  double half_now = 0, half_moved = 0;
-  for (uint32_t steps = 0; r.event_count && r.now <= limits.cycles && steps < limits.steps; steps++) {
-    if (steps == limits.steps / 2) half_now = (double)r.now, half_moved = (double)r.moved;
+  pace so_far[2] = {{0, 0}, {0, 0}}; /* when a quarter and a half of the steps were done */
+  for (uint32_t steps = 0, next = FIRST_LOOK; r.event_count && r.now <= limits.cycles; steps++) {
+    if (steps == next) {
+      if (steps >= limits.steps || (steps >= LEAST_STEPS && goes_on_alike(&r, so_far))) break;
+      so_far[0] = so_far[1];
+      so_far[1] = (pace){(double)r.now, (double)r.moved};
+      next *= 2;
+    }
     tg_replay_event event = tg_replay_next(&r);
     r.now = event.time;
     step(&r, &event);
   }
-  double cycles = (double)r.end;
-  if (r.event_count &&
-      r.moved) { /* it goes on at the pace of the second half, or, where that moved nothing, of all */
-    if ((double)r.moved == half_moved) half_now = half_moved = 0;
-    cycles = (double)r.now + ((double)flits_of(params, section) - (double)r.moved) *
-                                 ((double)r.now - half_now) / ((double)r.moved - half_moved);
-  }
+  uint64_t cycles = r.event_count && r.moved ? end_at_this_pace(&r, section, so_far[1]) : r.end;
   tg_arena_release(&r.arena);
-  return r.event_count && r.now > limits.cycles ? r.now : (uint64_t)cycles;
+  return r.event_count && r.now > limits.cycles ? r.now : cycles;
 }
