@@ -1,5 +1,6 @@
 /* The adapter of one verilated configuration. TG_MODEL is its class, TG_MODEL_HEADER its header,
- * TG_MODEL_CREATE the function to define; TG_TRACED is 1 if it can write waves, TG_COVERED if it counts what of the RTL is
+ * TG_MODEL_CREATE the function to define; TG_TRACED is 1 if it can write waves, TG_TILE and the like then being of the library
+ * that its tiles are; TG_COVERED if it counts what of the RTL is
  * executed, TG_MODEL_SYMBOLS then being the header of where. */
 #include "sim/rtl/chip_model.h"
 #include "sim/rtl/actions.h"
@@ -11,6 +12,8 @@
 #include <type_traits>
 #include <verilated.h>
 #if TG_TRACED
+#include TG_TILE_HEADER
+#include <vector>
 #include <verilated_fst_c.h>
 #endif
 #include TG_MODEL_HEADER
@@ -19,6 +22,18 @@
 #include <cstdlib>
 #include <vector>
 #include <verilated_cov.h>
+#endif
+
+#if TG_TRACED
+/* A verilated chip makes its tiles, models of their own, by this function when it is first evaluated, and tells no one; the linker
+ * lets it call ours. */
+static thread_local std::vector<TG_TILE *> *tiles_made;
+extern "C" void *TG_REAL_TILE(const char *scope);
+extern "C" void *TG_WRAPPED_TILE(const char *scope) {
+  void *tile = TG_REAL_TILE(scope);
+  if (tiles_made) tiles_made->push_back(static_cast<TG_TILE *>(tile));
+  return tile;
+}
 #endif
 
 namespace tegula {
@@ -77,19 +92,10 @@ public:
   Model(const tg_params &m, const char *wave_file, uint32_t fault)
       : p_(m.p), tiles_(tg_tiles(&m)), agcus_(tg_agcus(&m)), contexts_(agcus_ * m.agcu_contexts),
         semaphores_(m.semaphores), top_(&context_, "chip") {
-#if TG_TRACED
-    if (wave_file) {
-      context_.traceEverOn(true);
-      top_.trace(&wave_, 99);
-      wave_.open(wave_file);
-      tracing_ = true;
-    }
-#else
-    (void)wave_file;
-#endif
     context_.fatalOnError(false); /* failed() says that an assertion did not hold */
     top_.defect_i = (uint8_t)fault;
     top_.rst_ni = 1;
+    make_tiles(wave_file);
     step(); /* so that reset has an edge */
     top_.rst_ni = 0;
     step();
@@ -201,6 +207,30 @@ private:
     return bits(port, word * 64, std::min(64u, size - word * 64));
   }
   void clear_reads() { top_.read_valid_i = 0; }
+
+  /* Evaluates the chip for the first time, so that it makes its tiles, in its own context, and opens the waves of all. */
+  void make_tiles(const char *wave_file) {
+    VerilatedContext *others = Verilated::threadContextp();
+    Verilated::threadContextp(&context_);
+    actions_counted = &actions_;
+#if TG_TRACED
+    std::vector<TG_TILE *> tiles;
+    tiles_made = &tiles;
+    context_.traceEverOn(wave_file);
+    top_.eval();
+    tiles_made = nullptr;
+    if (wave_file) {
+      top_.trace(&wave_, 0); /* no deeper: Verilator 5.006 would add the first tile only (its issue 5027) */
+      for (TG_TILE *tile : tiles) tile->trace(&wave_, 99);
+      wave_.open(wave_file);
+      tracing_ = true;
+    }
+#else
+    (void)wave_file;
+    top_.eval();
+#endif
+    Verilated::threadContextp(others);
+  }
 
   void step() {
     actions_counted = &actions_;
