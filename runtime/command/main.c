@@ -28,10 +28,11 @@ static tg_status run(tg_context *context) {
   return TG_INVALID;
 }
 
-/* Where popt finds no memory it ends the process with a line of its own and status 1. */
-static bool parsing;
+/* Where popt finds no memory, in options of ours or of a suite, it ends the process with a line of its own and status 1. We end
+ * it by returning from main. */
+static bool running;
 static void correct_status(void) {
-  if (parsing) _exit(TG_INVALID);
+  if (running) _exit(TG_INVALID);
 }
 
 static tg_status parse_and_run(tg_context *context, int argc, const char *const *argv) {
@@ -44,9 +45,7 @@ static tg_status parse_and_run(tg_context *context, int argc, const char *const 
     return TG_OK;
   }
   tg_options *o = &context->options;
-  parsing = true;
   tg_status status = tg_options_parse(&context->arena, argc, argv, o, &context->diag);
-  parsing = false;
   if (status) return status;
   if (tg_given(o, TG_OPT_HELP)) {
     fputs(tg_help_command(&context->arena, o->command), stdout);
@@ -85,7 +84,9 @@ int main(int argc, char **argv) {
   (void)atexit(correct_status);
   tg_catch_no_memory(true);
   tg_json_needs_memory();
+  running = true;
   tg_status status = parse_and_run(&context, argc - 1, (const char *const *)argv + 1);
+  running = false;
   tg_progress(&context, NULL);
   if (fflush(stdout) || ferror(stdout))
     status = tg_fail(&context.diag, TG_INVALID, "standard output: cannot be written");

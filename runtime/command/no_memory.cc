@@ -2,6 +2,9 @@
 #include "frontend/base/output_file.h"
 #include "runtime/command/command.h"
 
+#include <cerrno>
+#include <csignal>
+#include <cstdint>
 #include <cstring>
 #include <dlfcn.h>
 #include <new>
@@ -47,11 +50,32 @@ extern "C" int posix_memalign(void **out, size_t alignment, size_t size) noexcep
   if (status) no_memory();
   return status;
 }
+
+namespace {
+
+/* In places SystemC and LLVM write to what malloc gave without asking whether it gave any. That is a fault in the first
+ * megabyte, where nothing is mapped, while errno, the thread's own, still says ENOMEM. Any other fault is made again, with the
+ * default action. */
+void fault(int, siginfo_t *at, void *) {
+  if (errno == ENOMEM && reinterpret_cast<uintptr_t>(at->si_addr) < 1 << 20) no_memory();
+}
+
+void catch_faults() {
+  struct sigaction action = {};
+  action.sa_sigaction = fault;
+  action.sa_flags = SA_SIGINFO | SA_RESETHAND;
+  sigaction(SIGSEGV, &action, nullptr);
+}
+
+} // namespace
 #endif
 
 void tg_catch_no_memory(bool aloud) {
   says_so = aloud;
   std::set_new_handler(no_memory);
+#ifndef TG_SANITIZED
+  catch_faults();
+#endif
 #ifdef TEGULA_HAS_LLVM
   llvm::install_bad_alloc_error_handler(llvm_no_memory);
 #endif

@@ -4,6 +4,7 @@
 #include "runtime/command/train_options.h"
 #include "runtime/training/trainer_state.h"
 
+#include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
 
@@ -36,9 +37,11 @@ static uint64_t digest_of_file(const char *path) {
   tg_hasher hasher;
   tg_hasher_start(&hasher);
   FILE *file;
-  tg_diag unread = {""}; /* what cannot be read is refused where it is used */
-  (void)tg_input_open(path, &file, NULL, &unread);
+  tg_diag unread = {
+      ""}; /* what cannot be read is refused where it is used, but for want of memory, which may be there then */
+  if (tg_input_open(path, &file, NULL, &unread) && errno == ENOMEM) tg_die("%s: out of memory", path);
   char part[4096];
+  if (file) (void)setvbuf(file, NULL, _IONBF, 0); /* whose buffer would be memory, too */
   for (size_t got; file && (got = fread(part, 1, sizeof part, file));) tg_hasher_add(&hasher, part, got);
   if (file) fclose(file);
   return tg_hasher_sum(&hasher);

@@ -1,5 +1,6 @@
 #include "sim/functional/jit.h"
 
+#include <errno.h>
 #include <llvm-c/Core.h>
 #include <llvm-c/IRReader.h>
 #include <llvm-c/LLJIT.h>
@@ -56,7 +57,9 @@ static LLVMTargetRef host_target(const char *triple) {
   return target;
 }
 
-static LLVMTargetMachineRef host_machine(void) {
+/* NULL: none, as `diag` says. */
+static LLVMTargetMachineRef host_machine(tg_diag *diag) {
+  errno = 0;
   char *triple = LLVMGetDefaultTargetTriple(), *cpu = LLVMGetHostCPUName(),
        *features = LLVMGetHostCPUFeatures();
   LLVMTargetRef target = host_target(triple);
@@ -64,6 +67,8 @@ static LLVMTargetMachineRef host_machine(void) {
       target ? LLVMCreateTargetMachine(target, triple, cpu, features, level, relocation, model) : NULL;
   LLVMDisposeMessage(triple);
   LLVMDisposeMessage(cpu);
+  if (!machine && errno == ENOMEM) tg_die("out of memory for a code generator");
+  if (!machine) tg_fail(diag, TG_FAULT, "LLVM has no code generator for this host");
   LLVMDisposeMessage(features);
   return machine;
 }
@@ -99,8 +104,8 @@ static tg_status emit(LLVMTargetMachineRef machine, LLVMModuleRef module, tg_obj
 
 tg_status tg_jit_compile(const tg_text *text, const char *symbol, tg_object *out_object, tg_diag *diag) {
   *out_object = (tg_object){0};
-  LLVMTargetMachineRef machine = host_machine();
-  if (!machine) return tg_fail(diag, TG_FAULT, "LLVM has no code generator for this host");
+  LLVMTargetMachineRef machine = host_machine(diag);
+  if (!machine) return TG_FAULT;
   LLVMContextRef context = LLVMContextCreate();
   LLVMMemoryBufferRef buffer = LLVMCreateMemoryBufferWithMemoryRangeCopy(text->text, text->length, "kernel");
   LLVMModuleRef module = NULL;
@@ -123,8 +128,8 @@ tg_status tg_jit_compile(const tg_text *text, const char *symbol, tg_object *out
 static LLVMOrcLLJITRef linker;
 
 static tg_status make_linker(tg_diag *diag) {
-  LLVMTargetMachineRef machine = host_machine();
-  if (!machine) return tg_fail(diag, TG_FAULT, "LLVM has no code generator for this host");
+  LLVMTargetMachineRef machine = host_machine(diag);
+  if (!machine) return TG_FAULT;
   LLVMOrcLLJITBuilderRef builder = LLVMOrcCreateLLJITBuilder();
   LLVMOrcLLJITBuilderSetJITTargetMachineBuilder(
       builder, LLVMOrcJITTargetMachineBuilderCreateFromTargetMachine(machine));
