@@ -1,6 +1,6 @@
 /* tegula run */
 #include "runtime/command/advise.h"
-#include "runtime/command/command.h"
+#include "runtime/command/numerics.h"
 #include "runtime/cpu_reference/cpu_reference.h"
 #include "runtime/npy.h"
 #include "runtime/numerics/numerics.h"
@@ -35,7 +35,7 @@ static tg_status check(tg_context *context, const tg_session_run_options *run) {
   if (run->trace_file && tg_trace_check(run->trace_file, &context->diag)) return TG_INVALID;
   if (run->wave_file && strcmp(engine, "rtl"))
     return tg_fail(&context->diag, TG_INVALID, "--wave needs --engine rtl");
-  return tg_check_reports(context);
+  return tg_check_numerics(context) ? TG_INVALID : tg_check_reports(context);
 }
 
 static tg_status write_outputs(tg_context *context, const tg_session *session) {
@@ -114,7 +114,9 @@ static tg_status execute(tg_context *context, tg_session *session, const tg_sess
   if (!status && tg_given(&context->options, TG_OPT_ADVISE)) session->advice = tg_advise(context, session);
   if (!status && tg_given(&context->options, TG_OPT_NUMERICS)) {
     tg_progress(context, "evaluating each operator");
-    status = tg_numerics(session, TG_NUMERICS_BOUND, &session->numerics, &context->diag);
+    status = tg_given(&context->options, TG_OPT_POLICY)
+                 ? tg_numerics_by_policy(context, TG_NUMERICS_BOUND, &session->numerics)
+                 : tg_numerics(session, TG_NUMERICS_BOUND, &session->numerics, &context->diag);
   }
   return status ? status : show(context, session);
 }

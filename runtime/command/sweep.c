@@ -1,5 +1,6 @@
 /* tegula sweep: a model under every precision policy, with both accumulations, on arrays and in batches. */
 #include "frontend/base/output_file.h"
+#include "runtime/command/numerics.h"
 #include "runtime/command/sweep_plan.h"
 #include "runtime/json_text.h"
 #include "runtime/regress/bounds.h"
@@ -20,18 +21,6 @@ static bool is_chosen(const tg_sweep_plan *p, const char *policy) {
   for (size_t i = 0; i < count; i++)
     if (!strcmp(names[i], policy)) return true;
   return false;
-}
-
-static tg_status check_policies(tg_context *context) {
-  const tg_options *o = &context->options;
-  for (size_t i = 0; i < o->counts[TG_OPT_POLICY]; i++) {
-    const tg_sweep_policy *policy = tg_sweep_policies;
-    while (policy->name && strcmp(policy->name, o->values[TG_OPT_POLICY][i])) policy++;
-    if (!policy->name)
-      return tg_fail(&context->diag, TG_INVALID, "--policy: there is no policy \"%s\"",
-                     o->values[TG_OPT_POLICY][i]);
-  }
-  return TG_OK;
 }
 
 static tg_status read_batches(tg_sweep_plan *p) {
@@ -231,7 +220,7 @@ tg_status tg_command_sweep(tg_context *context) {
   size_t count = 0;
   tg_sweep_plan p = {.context = context};
   tg_sweep_target *targets = TG_NEW_ARRAY(&context->arena, tg_sweep_target, TG_SWEEP_MOST_ARRAYS);
-  tg_status status = check_policies(context);
+  tg_status status = tg_check_policies(context);
   if (!status) status = read_batches(&p);
   if (!status) status = check_outputs(context);
   if (!status) status = tg_sweep_expand(context, targets, &count);

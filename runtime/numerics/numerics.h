@@ -29,7 +29,13 @@ tg_status tg_numerics_of(const tg_numerics_model *model, double bound, json_t **
 /* Of a compiled session with its inputs set. TG_INVALID also where an input has no values. */
 tg_status tg_numerics(const tg_session *session, double bound, json_t **out_object, tg_diag *diag);
 
-/* As a table; `verbose`: of all operators, otherwise of those that add most. */
+/* A table of several policies, empty: the object has `policies`, each with `policy`, `precision` and `first_broken`, and the
+ * rows of all in `results`, where a row has its `policy` and those of one tensor follow each other. The caller owns it. */
+json_t *tg_numerics_table(void);
+/* Adds to it the object of one policy, which it takes over; objects are of the same model and bound. */
+void tg_numerics_add(json_t *table, const char *policy, json_t *object);
+
+/* Either as a table; `verbose`: of all operators, otherwise of those that add most. */
 void tg_numerics_print(const json_t *object, bool verbose, FILE *out);
 
 #endif

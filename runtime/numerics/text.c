@@ -28,42 +28,97 @@ static double share(const json_t *row) {
   return total > 0 ? added / total * relative : 0;
 }
 
-static int by_share(const void *left, const void *right) {
-  double a = share(*(json_t *const *)left), b = share(*(json_t *const *)right);
-  return (a < b) - (a > b);
+/* Rows of one tensor, of which there are several where policies are compared. */
+typedef struct group {
+  json_t *const *rows;
+  size_t count, place; /* in the order of the model */
+} group;
+
+static double worst_share(const group *g) {
+  double worst = 0;
+  for (size_t i = 0; i < g->count; i++) worst = fmax(worst, share(g->rows[i]));
+  return worst;
 }
 
-static void print_row(const json_t *row, FILE *out) {
-  long long inf = (long long)(number(row, "overflows") + number(row, "nans"));
-  fprintf(out, "  %-26.26s %-16.16s %-5s %9.3g %9.3g %7lld %9lld %9.3g %9.3g %9.3g %5.1f\n", name_of(row),
-          text(row, "op"), text(row, "format"), number(row, "least"), number(row, "most"), inf,
-          (long long)number(row, "subnormals"), number(row, "added_rms"), number(row, "passed_rms"),
-          number(row, "relative"), number(row, "right_bits"));
+static int by_share(const void *left, const void *right) {
+  const group *x = left, *y = right;
+  double a = worst_share(x), b = worst_share(y);
+  return a != b ? (a < b) - (a > b) : (x->place > y->place) - (x->place < y->place);
+}
+
+static bool are_alike(const json_t *left, const json_t *right) {
+  return *text(left, "policy") && strcmp(text(left, "policy"), text(right, "policy")) != 0 &&
+         !strcmp(text(left, "tensor"), text(right, "tensor")) && !strcmp(text(left, "op"), text(right, "op"));
+}
+
+static void print_hint(const json_t *row, FILE *out) {
+  const char *rule = text(row, "rule");
   if (*text(row, "hint"))
-    fprintf(out, "    %s%s%s%s\n", text(row, "hint"), *text(row, "rule") ? " (" : "", text(row, "rule"),
-            *text(row, "rule") ? ")" : "");
+    fprintf(out, "    %s%s%s%s\n", text(row, "hint"), *rule ? " (" : "", rule, *rule ? ")" : "");
+}
+
+/* `first`: of its group, which is named there. */
+static void print_row(const json_t *row, bool first, FILE *out) {
+  long long inf = (long long)(number(row, "overflows") + number(row, "nans"));
+  fprintf(out, "  %-26.26s %-16.16s ", first ? name_of(row) : "", first ? text(row, "op") : "");
+  if (*text(row, "policy")) fprintf(out, "%-18s ", text(row, "policy"));
+  fprintf(out, "%-5s %9.3g %9.3g %7lld %9lld %9.3g %9.3g %9.3g %5.1f\n", text(row, "format"),
+          number(row, "least"), number(row, "most"), inf, (long long)number(row, "subnormals"),
+          number(row, "added_rms"), number(row, "passed_rms"), number(row, "relative"),
+          number(row, "right_bits"));
+  if (!*text(row, "policy")) print_hint(row, out);
+}
+
+static void print_first(const json_t *object, double bound, FILE *out) {
+  const json_t *first = json_object_get(object, "first_broken");
+  if (*text(object, "policy")) fprintf(out, "%s: ", text(object, "policy"));
+  if (json_is_object(first))
+    fprintf(out, "first beyond %g: %s (%s), tensor %s\n", bound, name_of(first), text(first, "op"),
+            text(first, "tensor"));
+  else
+    fprintf(out, "no result is beyond a relative error of %g\n", bound);
+}
+
+static void print_head(const json_t *object, bool several, bool verbose, FILE *out) {
+  fprintf(out, "%s", text(object, "model"));
+  if (!several) fprintf(out, ", %s", text(json_object_get(object, "precision"), "policy"));
+  fprintf(out, ": errors against FP32 by operator%s%s\n", several ? " and policy" : "",
+          verbose ? "" : ", those that add most first");
+  fprintf(out, "  %-26s %-16s ", "operator", "");
+  if (several) fprintf(out, "%-18s ", "policy");
+  fprintf(out, "%-5s %9s %9s %7s %9s %9s %9s %9s %5s\n", "", "least", "most", "inf,nan", "subnormal", "adds",
+          "passes on", "relative", "bits");
+}
+
+static size_t find_groups(json_t *const *rows, size_t count, group *groups) {
+  size_t found = 0;
+  for (size_t i = 0, end; i < count; i = end) {
+    for (end = i + 1; end < count && are_alike(rows[i], rows[end]); end++) {
+    }
+    groups[found] = (group){&rows[i], end - i, found};
+    found++;
+  }
+  return found;
 }
 
 void tg_numerics_print(const json_t *object, bool verbose, FILE *out) {
-  const json_t *rows = json_object_get(object, "results"), *first = json_object_get(object, "first_broken");
-  size_t count = json_array_size(rows), shown = 0;
-  json_t **sorted = calloc(count + 1, sizeof *sorted);
-  if (!sorted) tg_die("out of memory");
-  for (size_t i = 0; i < count; i++) sorted[i] = json_array_get(rows, i);
-  if (!verbose) qsort(sorted, count, sizeof(json_t *), by_share);
-  fprintf(out, "%s, %s: errors against FP32 by operator%s\n", text(object, "model"),
-          text(json_object_get(object, "precision"), "policy"), verbose ? "" : ", those that add most first");
-  fprintf(out, "  %-26s %-16s %-5s %9s %9s %7s %9s %9s %9s %9s %5s\n", "operator", "", "", "least", "most",
-          "inf,nan", "subnormal", "adds", "passes on", "relative", "bits");
-  for (size_t i = 0; i < count && (verbose || (shown < SHOWN && share(sorted[i]) > 0)); i++, shown++)
-    print_row(sorted[i], out);
+  const json_t *all = json_object_get(object, "results"), *policies = json_object_get(object, "policies");
+  size_t count = json_array_size(all), shown = 0;
+  json_t **rows = calloc(count + 1, sizeof *rows);
+  group *groups = calloc(count + 1, sizeof *groups);
+  if (!rows || !groups) tg_die("out of memory");
+  for (size_t i = 0; i < count; i++) rows[i] = json_array_get(all, i);
+  size_t group_count = find_groups(rows, count, groups);
+  if (!verbose) qsort(groups, group_count, sizeof *groups, by_share);
+  print_head(object, policies != NULL, verbose, out);
+  for (; shown < group_count && (verbose || (shown < SHOWN && worst_share(&groups[shown]) > 0)); shown++)
+    for (size_t i = 0; i < groups[shown].count; i++) print_row(groups[shown].rows[i], !i, out);
   if (!shown) fputs("  no operator adds an error: all is FP32\n", out);
-  if (shown < count && shown == SHOWN)
-    fprintf(out, "  ... of %zu (-v lists all, in the order of the model)\n", count);
-  if (json_is_object(first))
-    fprintf(out, "first beyond %g: %s (%s), tensor %s\n", number(object, "bound"), name_of(first),
-            text(first, "op"), text(first, "tensor"));
-  else
-    fprintf(out, "no result is beyond a relative error of %g\n", number(object, "bound"));
-  free(sorted);
+  if (shown < group_count && shown == SHOWN)
+    fprintf(out, "  ... of %zu (-v lists all, in the order of the model)\n", group_count);
+  if (!policies) print_first(object, number(object, "bound"), out);
+  for (size_t i = 0; i < json_array_size(policies); i++)
+    print_first(json_array_get(policies, i), number(object, "bound"), out);
+  free(groups);
+  free(rows);
 }

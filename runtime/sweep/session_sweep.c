@@ -27,12 +27,6 @@ static bool wants(const work *w, const char *policy, const char *accumulation) {
   return any && (!w->compile.tiling_accum || !strcmp(w->compile.tiling_accum, accumulation));
 }
 
-static bool is_policy(const char *name) {
-  for (const tg_sweep_policy *policy = tg_sweep_policies; policy->name; policy++)
-    if (!strcmp(policy->name, name)) return true;
-  return false;
-}
-
 /* What a policy says in place of what the options say. */
 static tg_compile_options options_under(const work *w, const tg_sweep_policy *policy,
                                         const char *accumulation) {
@@ -161,7 +155,7 @@ static tg_status sweep_guarded(tg_session *session, const tg_session_sweep_optio
   if (own.policy_count && !own.policies)
     return tg_fail(diag, TG_INVALID, "policies: %zu are counted, and none is given", own.policy_count);
   for (size_t i = 0; i < own.policy_count; i++)
-    if (!own.policies[i] || !is_policy(own.policies[i]))
+    if (!own.policies[i] || !tg_sweep_policy_named(own.policies[i]))
       return tg_fail(diag, TG_INVALID, "there is no policy \"%s\"", own.policies[i] ? own.policies[i] : "");
   tg_arena arena = {0};
   w.array = tg_sweep_array_name(&arena, w.compile.arch, w.compile.settings, w.compile.setting_count);

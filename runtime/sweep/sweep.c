@@ -18,6 +18,12 @@ const tg_sweep_policy tg_sweep_policies[] = {
     {0},
 };
 
+const tg_sweep_policy *tg_sweep_policy_named(const char *name) {
+  for (const tg_sweep_policy *policy = tg_sweep_policies; policy->name; policy++)
+    if (!strcmp(policy->name, name)) return policy;
+  return NULL;
+}
+
 const char *tg_sweep_array_name(tg_arena *arena, const char *arch, const char *const *settings,
                                 size_t count) {
   const char *name = arch ? arch : "edge", *stem = strrchr(name, '/') ? strrchr(name, '/') + 1 : name;

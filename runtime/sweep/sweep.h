@@ -14,6 +14,8 @@ typedef struct tg_sweep_policy {
 
 /* All of policies.def; ends with a NULL name. */
 extern const tg_sweep_policy tg_sweep_policies[];
+/* NULL: there is none of that name. */
+const tg_sweep_policy *tg_sweep_policy_named(const char *name);
 
 /* Of an array: its name, or its file's without folder and ending, and its settings. */
 const char *tg_sweep_array_name(tg_arena *arena, const char *arch, const char *const *settings, size_t count);

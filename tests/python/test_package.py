@@ -71,6 +71,16 @@ class Package(unittest.TestCase):
         self.assertAlmostEqual(product["passed_rms"], rms(bf16(a).astype("float64") @ bf16(b) - exact), 6)
         self.assertEqual(got["first_broken"]["op"], "Cast")
 
+        both = tegula.numerics(self.gemm, arch="tiny", policy=["mp1", "autocast-cuda-fp16"], input=inputs, bound=1e-4)
+        self.assertEqual([row for row in both["results"] if row.pop("policy") == "mp1"], got["results"])
+        self.assertEqual([one["policy"] for one in both["policies"]], ["mp1", "autocast-cuda-fp16"])
+        self.assertEqual(both["policies"][0]["first_broken"]["tensor"], got["first_broken"]["tensor"])
+        places = [i for i, row in enumerate(both["results"]) if row["op"] == "MatMul"]
+        self.assertEqual(places, [places[0], places[0] + 1])  # of one tensor, beside each other
+        narrow = both["results"][places[1]]
+        fp16 = (a.astype("float16").astype("float64") @ b.astype("float16").astype("float64")).astype("float16")
+        self.assertAlmostEqual(narrow["total_rms"], rms(fp16 - exact), 5)
+
         a[0, 0] = 1e6  # beyond FP16
         got = tegula.numerics(self.gemm, arch="tiny", amp="autocast", amp_dtype="fp16", input=inputs)
         self.assertEqual(got["first_broken"]["overflows"], 1)

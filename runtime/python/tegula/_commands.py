@@ -52,7 +52,7 @@ def _text(value, name, folder):
     return os.fspath(value) if isinstance(value, os.PathLike) else str(value)
 
 
-_PRECISION = ("graphamp_preset", "amp", "matmul_precision", "conv_precision", "enable_mixed_precision_ops", "cast_rules")
+_PRECISION = ("policy", "graphamp_preset", "amp", "matmul_precision", "conv_precision", "enable_mixed_precision_ops", "cast_rules")
 
 
 def with_policy(options):
@@ -97,7 +97,9 @@ def tune(model, *, example_inputs=None, **options):
 
 
 def numerics(model, *, example_inputs=None, **options):
-    """Where values go wrong: the object of `tegula numerics --json`, with `results` and `first_broken`."""
+    """Where values go wrong: the object of `tegula numerics --json`, with `results` and `first_broken`.
+
+    policy=["mp1", "mp4"]: of each, in one list of `results`, and `first_broken` in each of `policies`."""
     return run_command("numerics", model, with_policy(options), example_inputs)
 
 

@@ -115,11 +115,15 @@
   }
   for (const [key, title] of [["error_vs_fp32", "Errors against FP32"], ["error_vs_golden", "Errors against golden files"]])
     if (report[key]) section(title, table("By output", [["output", e => e[0]], ...["max_abs", "max_rel", "rms", "cosine"].map(k => [k.replace("_", " "), e => e[1][k], v => known(v) ? v.toPrecision(k === "cosine" ? 7 : 3) : "–"])], Object.entries(report[key]), false));
-  if (report.numerics) section("Where errors come from",
-    make("p", {}, report.numerics.first_broken ? `The first result beyond a relative error of ${report.numerics.bound}: ${report.numerics.first_broken.node || report.numerics.first_broken.tensor}.` : `No result is beyond a relative error of ${report.numerics.bound}.`),
-    table("Operators, what the policy decided and by which rule, and their errors", [
-      ["operator", r => r.node || r.tensor], ["kind", r => r.op], ["format", r => r.format], ["rule", r => r.rule], ["largest", r => r.most, plain], ["overflows", r => r.overflows + r.nans, plain],
-      ["adds", r => r.added_rms, plain], ["passes on", r => r.passed_rms, plain], ["relative", r => r.relative, plain], ["right bits", r => r.right_bits, plain], ["hint", r => r.hint]], report.numerics.results, true));
+  if (report.numerics) {
+    const {bound, policies, results} = report.numerics;
+    const says = ({policy, first_broken: first}) => (policy ? policy + ": " : "") + (first ? `the first result beyond a relative error of ${bound}: ${first.node || first.tensor}.` : `no result is beyond a relative error of ${bound}.`);
+    section("Where errors come from", ...(policies || [report.numerics]).map(one => make("p", {}, says(one))),
+      table("Operators, what the policy decided and by which rule, and their errors", [
+        ["operator", r => r.node || r.tensor], ["kind", r => r.op], ...(policies ? [["policy", r => r.policy]] : []), ["format", r => r.format], ["rule", r => r.rule], ["largest", r => r.most, plain],
+        ["overflows", r => r.overflows + r.nans, plain], ["subnormal", r => r.subnormals, plain], ["adds", r => r.added_rms, plain], ["passes on", r => r.passed_rms, plain], ["relative", r => r.relative, plain],
+        ["right bits", r => r.right_bits, plain], ["hint", r => r.hint]], results, true));
+  }
 
   /* --- training */
   if (report.curve) {
