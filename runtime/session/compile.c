@@ -12,11 +12,9 @@
 
 tg_status tg_session_params(const tg_compile_options *options, tg_params *out_params, tg_diag *diag) {
   tg_status status = tg_params_load(options->arch ? options->arch : "edge", out_params, diag);
-  for (size_t i = 0; !status && i < options->setting_count; i++)
-    status = tg_params_set(out_params, options->settings[i], diag);
-  if (!status && options->dram) status = tg_dram_device_load(options->dram, NULL, &out_params->dram, diag);
   if (!status && options->energy) status = tg_energy_load(options->energy, NULL, &out_params->energy, diag);
-  return status ? status : tg_params_check(out_params, diag);
+  return status ? status
+                : tg_params_apply(out_params, options->settings, options->setting_count, options->dram, diag);
 }
 
 /* Keeps the graph as the policy left it: the model's operators, with casts between them. */

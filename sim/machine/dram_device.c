@@ -3,6 +3,7 @@
 #include "sim/machine/spec.h"
 
 #include <errno.h>
+#include <math.h>
 #include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -77,9 +78,52 @@ static void print_word(FILE *out, const char *choices, uint32_t number) {
   fprintf(out, "%.*s", (int)strcspn(choices, "|"), choices);
 }
 
+/* ---- bandwidth ---- */
+
+bool tg_dram_rate_read(const char *text, double *out_bytes_a_second) {
+  static const struct {
+    const char *name;
+    double bytes;
+  } units[] = {{"kB/s", 1e3},     {"MB/s", 1e6},     {"GB/s", 1e9},     {"TB/s", 1e12},
+               {"KiB/s", 0x1p10}, {"MiB/s", 0x1p20}, {"GiB/s", 0x1p30}, {"TiB/s", 0x1p40}};
+  size_t digits = strspn(text, "0123456789.");
+  char *end;
+  double number = strtod(text, &end);
+  if (!digits || end != text + digits || !(number > 0)) return false;
+  end += strspn(end, " ");
+  for (size_t u = 0; u < sizeof units / sizeof *units; u++)
+    if (!strcmp(end, units[u].name)) return *out_bytes_a_second = number * units[u].bytes, true;
+  return false;
+}
+
+static uint32_t scaled(uint32_t picoseconds, double factor) { return (uint32_t)ceil(picoseconds * factor); }
+
+tg_status tg_dram_device_scale(tg_dram_device *d, double bytes_a_second, tg_diag *diag) {
+  enum { MOST_CHANNELS = 256, LEAST_RATE = 100, MOST_RATE = 100000 };
+  double bus = d->width / 8 * 1e6,
+         channel = bus * d->rate; /* bytes a second of a channel, at a rate of 1 and its own */
+  double channels = exp2(round(log2(bytes_a_second / channel)));
+  channels = channels < 1 ? 1 : channels > MOST_CHANNELS ? MOST_CHANNELS : channels;
+  double rate = round(bytes_a_second / channels / bus), slower = d->rate / rate;
+  if (!(rate >= LEAST_RATE && rate <= MOST_RATE))
+    return tg_fail(diag, TG_INVALID, "dram: %.4g GB/s is more or less than %s gives with any channels",
+                   bytes_a_second / 1e9, d->name);
+  d->channels = (uint32_t)channels;
+  d->rate = (uint32_t)rate;
+  d->tCCD_S = scaled(d->tCCD_S, slower);
+  d->tCCD_L = scaled(d->tCCD_L, slower);
+  d->tRTW = scaled(d->tRTW, slower);
+  return TG_OK;
+}
+
 static tg_status set(tg_dram_device *device, const char *key, const char *text, tg_diag *diag) {
   if (tg_dram_is_simple(device))
     return tg_fail(diag, TG_INVALID, "dram %s: the device simple has no parameters", key);
+  if (!strcmp(key, "bandwidth")) {
+    double bytes_a_second;
+    if (tg_dram_rate_read(text, &bytes_a_second)) return tg_dram_device_scale(device, bytes_a_second, diag);
+    return tg_fail(diag, TG_INVALID, "dram bandwidth: \"%.40s\" is no rate, as 100GB/s", text);
+  }
   if (!strcmp(key, "map")) {
     if (strlen(text) >= sizeof device->map)
       return tg_fail(diag, TG_INVALID, "dram map: more than %zu letters", sizeof device->map - 1);

@@ -23,11 +23,17 @@ typedef struct tg_dram_device {
 #include "sim/machine/dram_device.def"
 } tg_dram_device;
 
-/* `spec` is NAME or FILE.yaml, and after that changes: ",key=value" each. A file holds `key: value` lines, the
+/* `spec` is NAME or FILE.yaml, and after that changes: ",key=value" each, also ",bandwidth=100GB/s". A file holds `key: value` lines, the
  * first of them `base: NAME`. The result is checked. A relative path begins at the folder of the file `beside`, or, if that
  * is NULL, at the current one. TG_INVALID names file and key. */
 tg_status tg_dram_device_load(const char *spec, const char *beside, tg_dram_device *out_device,
                               tg_diag *diag);
+/* A rate as "100GB/s", "1.5 TB/s" or "800 MiB/s", above 0. False: it is none. */
+bool tg_dram_rate_read(const char *text, double *out_bytes_a_second);
+/* Makes the peak of a device this one, to the precision of a whole `rate`: with the power of two of its channels that
+ * leaves `rate` closest to the device's own. Times that are clocks of the interface (tCCD_S, tCCD_L, tRTW) go with `rate`;
+ * those of the array of cells and of the controller stay. TG_INVALID: no device has so much, or so little. */
+tg_status tg_dram_device_scale(tg_dram_device *device, double bytes_a_second, tg_diag *diag);
 /* Ranges and relations. The map: each letter (c column, h channel, g group, b bank, r row) takes as many bits as
  * the number behind it says, without one all that its kind has left; all bits of all kinds are to be taken. */
 tg_status tg_dram_device_check(const tg_dram_device *device, tg_diag *diag);

@@ -3,6 +3,7 @@
 #include "sim/machine/spec.h"
 
 #include <errno.h>
+#include <math.h>
 #include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -96,6 +97,72 @@ tg_status tg_params_set(tg_params *params, const char *assignment, tg_diag *diag
   return set(params, key, assignment + n + 1, diag);
 }
 
+/* ---- bandwidth ---- */
+
+static const char bandwidth_key[] = "dram_bandwidth";
+
+static tg_status read_bandwidth(const char *text, double *out_rate, tg_diag *diag) {
+  if (tg_dram_rate_read(text, out_rate)) return TG_OK;
+  return tg_fail(diag, TG_INVALID, "parameter %s: \"%.40s\" is no rate, as 100GB/s", bandwidth_key, text);
+}
+
+/* Bytes a second that all ports carry. */
+static double ports_peak(const tg_params *params) {
+  return 1e6 * params->clock_mhz * tg_agcus(params) * params->port_bytes;
+}
+
+static tg_status set_bandwidth(tg_params *params, double rate, bool may_widen, tg_diag *diag) {
+  enum { MOST_PORT_BYTES = 64 };
+  tg_params wide = *params;
+  bool simple = tg_dram_is_simple(&params->dram);
+  if (simple && may_widen) wide.port_bytes = 1;
+  while (may_widen && wide.port_bytes < MOST_PORT_BYTES && ports_peak(&wide) < 0.9999 * rate)
+    wide.port_bytes *= 2;
+  if (may_widen && ports_peak(&wide) < 0.9999 * rate)
+    return tg_fail(diag, TG_INVALID,
+                   "parameter %s: %u ports of %d bytes a cycle carry %.4g GB/s at %u MHz, not %.4g",
+                   bandwidth_key, tg_agcus(params), MOST_PORT_BYTES, ports_peak(&wide) / 1e9,
+                   params->clock_mhz, rate / 1e9);
+  if (simple && fabs(ports_peak(&wide) / rate - 1) > 1e-4)
+    return tg_fail(
+        diag, TG_INVALID,
+        "parameter %s: ports of %u bytes a cycle are %.4g GB/s of the memory \"simple\": another device, "
+        "as --dram lpddr5-6400, gives any",
+        bandwidth_key, wide.port_bytes, ports_peak(&wide) / 1e9);
+  params->port_bytes = wide.port_bytes;
+  return simple ? TG_OK : tg_dram_device_scale(&params->dram, rate, diag);
+}
+
+/* The value of an assignment to `key`; NULL: it is to another. */
+static const char *value_for(const char *assignment, const char *key) {
+  size_t n = strlen(key);
+  return !strncmp(assignment, key, n) && assignment[n] == '=' ? assignment + n + 1 : NULL;
+}
+
+tg_status tg_params_apply(tg_params *params, const char *const *settings, size_t count, const char *dram,
+                          tg_diag *diag) {
+  double rate = 0;
+  bool may_widen = true;
+  tg_status status = TG_OK;
+  for (size_t i = 0; !status && i < count; i++) {
+    const char *bandwidth = value_for(settings[i], bandwidth_key);
+    may_widen &= !value_for(settings[i], "port_bytes");
+    status = bandwidth ? read_bandwidth(bandwidth, &rate, diag) : tg_params_set(params, settings[i], diag);
+  }
+  if (!status && dram) status = tg_dram_device_load(dram, NULL, &params->dram, diag);
+  if (!status) status = tg_params_check(params, diag);
+  if (status || !rate) return status;
+  status = set_bandwidth(params, rate, may_widen, diag);
+  return status ? status : tg_params_check(params, diag);
+}
+
+tg_status tg_params_check_setting(const char *assignment, tg_diag *diag) {
+  const char *bandwidth = value_for(assignment, bandwidth_key);
+  double rate;
+  tg_params scratch = {0};
+  return bandwidth ? read_bandwidth(bandwidth, &rate, diag) : tg_params_set(&scratch, assignment, diag);
+}
+
 tg_status tg_params_check(const tg_params *params, tg_diag *diag) {
   for (int i = 0; i < PARAMS; i++) {
     uint32_t v = value(params, i);
@@ -127,14 +194,17 @@ bool tg_params_equal(const tg_params *a, const tg_params *b) {
 typedef struct file_reader {
   tg_params *params;
   const char *path;
-  bool based;
-  int given; /* parameters */
+  bool based, ports;
+  int given;        /* parameters */
+  double bandwidth; /* 0: none is given */
 } file_reader;
 
 static tg_status take_line(void *user, const char *key, const char *text, bool first, tg_diag *diag) {
   file_reader *r = user;
   if (!strcmp(key, "dram")) return tg_dram_device_load(text, r->path, &r->params->dram, diag);
   if (!strcmp(key, "energy")) return tg_energy_load(text, r->path, &r->params->energy, diag);
+  if (!strcmp(key, bandwidth_key)) return read_bandwidth(text, &r->bandwidth, diag);
+  r->ports |= !strcmp(key, "port_bytes");
   r->given++;
   if (strcmp(key, "base") != 0) return set(r->params, key, text, diag);
   r->based = true;
@@ -149,6 +219,11 @@ static tg_status load_file(const char *path, tg_params *params, tg_diag *diag) {
     status = tg_fail(diag, TG_INVALID,
                      "names no base (`base: %s`, of %s, as the first line) and not all parameters", names[0],
                      list + 2);
+  if (!status) status = tg_params_check(params, diag);
+  if (!status && r.bandwidth > 0) {
+    status = set_bandwidth(params, r.bandwidth, !r.ports, diag);
+    if (!status) status = tg_params_check(params, diag);
+  }
   return status;
 }
 
@@ -166,7 +241,6 @@ tg_status tg_params_load(const char *name_or_file, tg_params *out_params, tg_dia
   fclose(file);
   tg_status status = load_file(name_or_file, out_params, diag);
   memcpy(out_params->name, name, sizeof name);
-  if (!status) status = tg_params_check(out_params, diag);
   if (status) tg_diag_prefix(diag, "%s", name_or_file);
   return status;
 }

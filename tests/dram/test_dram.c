@@ -377,6 +377,10 @@ TG_TEST(dram, specs) {
   tg_dram_device_load("ddr4-3200", NULL, &d, &diag);
   EXPECT_EQ(tg_dram_capacity(&d), 16ll << 30);
   EXPECT_EQ(tg_dram_peak(&d), 51200000000ll);
+  /* channels by powers of two, the rest by the clock; what the cells take stays */
+  tg_dram_device_load("hbm2e-3200,bandwidth=1 TB/s", NULL, &d, &diag);
+  EXPECT_EQ(tg_dram_peak(&d), 999936000000ll);
+  EXPECT(d.channels == 32 && d.rate == 3906 && d.tCCD_S == 1025 && d.tRCD == 12000);
   static const struct {
     const char *spec, *message;
   } bad[] = {
@@ -387,6 +391,9 @@ TG_TEST(dram, specs) {
       {"ddr4-3200,tCL=-1", "dram tCL: \"-1\" is not a whole number"},
       {"ddr4-3200,tXX=1", "dram: there is no parameter \"tXX\""},
       {"ddr4-3200,tCL", "dram: \"tCL\" is not key=value"},
+      {"ddr4-3200,bandwidth=fast", "dram bandwidth: \"fast\" is no rate, as 100GB/s"},
+      {"ddr4-3200,bandwidth=900TB/s",
+       "dram: 9e+05 GB/s is more or less than ddr4-3200 gives with any channels"},
       {"ddr4-3200,channels=3", "dram channels: 3 is not a power of two"},
       {"ddr4-3200,burst=16", "dram burst: an access of 128 bytes is none of 16, 32, 64"},
       {"ddr4-3200,page=ajar", "dram page: \"ajar\" is none of open|closed"},
@@ -434,13 +441,14 @@ TG_TEST(dram, files) {
     if (!cases[i].message) EXPECT_EQ(d.channels, 4);
   }
   FILE *file = fopen(array, "w");
-  fputs("base: tiny\ndram: ddr4-3200,channels=4\nbanks: 8\n", file);
+  fputs("base: tiny\ndram_bandwidth: 51.2 GB/s\ndram: ddr4-3200,channels=4\nbanks: 8\n", file);
   fclose(file);
   tg_params params;
   tg_diag diag = {""};
   tg_params_load(array, &params, &diag);
   EXPECT_STR(diag.message, "");
-  EXPECT_EQ(params.dram.channels, 4);
+  EXPECT_EQ(tg_dram_peak(&params.dram), 51200000000ll); /* whatever stands behind it */
+  EXPECT_EQ(params.dram.channels, 2);
   EXPECT_EQ(params.banks, 8);
   file = fopen(path, "w");
   fputs("base: lpddr5-6400\nchannels: 2\n", file);

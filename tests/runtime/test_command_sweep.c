@@ -72,6 +72,52 @@ TG_TEST(command, sweep_compares_arrays) {
 
 /* Advice is what a run with that change gives, and the cause at the chain's end is none that waits for those before:
  * LeNet's products wait for what the AGCUs load. */
+/* A product that waits for its weights takes the time that they take at this rate, whatever the rate. */
+TG_TEST(command, bandwidth_of_memory_is_a_parameter) {
+  enum { WEIGHTS = 512 * 512 * 4 };
+  static const double rates[] = {25e9, 50e9, 100e9, 300e9};
+  EXPECT_EQ(tegula("zoo gemm --m 4 --n 512 --k 512 --constant-b -q -o wide.onnx")->status, 0);
+  json_t *all =
+      json_loads(tegula("sweep wide.onnx --set dram_bandwidth=25GB/s,50GB/s,100GB/s,300GB/s --policy mp0 "
+                        "--tiling-accum fp32 --timing-only --json")
+                     ->out,
+                 0, NULL);
+  const json_t *rows = json_object_get(all, "rows");
+  ASSERT(json_array_size(rows) == 4);
+  for (size_t i = 0; i < 4; i++) {
+    double seconds = 4 / field(json_array_get(rows, i), "samples_per_second"), least = WEIGHTS / rates[i];
+    EXPECT(seconds > least && seconds < (i < 3 ? 1.3 : 2.5) * least);
+  }
+  json_decref(all);
+  static const struct {
+    const char *options;
+    double rate; /* in bytes a cycle of 1 GHz, as the report has it */
+  } cases[] = {{"--arch edge --set dram_bandwidth=200GB/s", 200},
+               {"--arch edge --set dram_bandwidth=200GB/s --set port_bytes=16", 128}, /* the ports' own */
+               {"--arch edge --set rows=2 --set dram_bandwidth=1.5TB/s --set cols=16 --set rows=16", 1500},
+               {"--arch edge --dram ddr4-3200,bandwidth=40000MB/s", 40},
+               {"--arch tiny --set dram_bandwidth=128GB/s", 128}};
+  for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+    json_t *report = json_loads(
+        tegula("run wide.onnx --timing-only --no-cpu-reference --json %s", cases[i].options)->out, 0, NULL);
+    EXPECT(fabs(field(json_object_get(report, "dram_bytes_per_cycle"), "peak") - cases[i].rate) <
+           1e-3 * cases[i].rate);
+    json_decref(report);
+  }
+  static const struct {
+    const char *options, *line;
+  } wrong[] = {{"--set dram_bandwidth=1TB/s", "8 ports of 64 bytes a cycle carry 512 GB/s at 1000 MHz"},
+               {"--set dram_bandwidth=100", "\"100\" is no rate, as 100GB/s"},
+               {"--set dram_bandwidth=0GB/s", "is no rate"},
+               {"--set dram_bandwidth=1kB/s", "more or less than lpddr5-6400 gives"},
+               {"--arch tiny --set dram_bandwidth=100GB/s", "128 GB/s of the memory \"simple\""}};
+  for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++) {
+    const outcome *o = tegula("run wide.onnx --timing-only %s", wrong[i].options);
+    EXPECT_EQ(o->status, 2);
+    EXPECT_HAS(o->err, wrong[i].line);
+  }
+}
+
 TG_TEST(command, advice_is_simulated) {
   EXPECT_EQ(tegula("zoo lenet -q -o lenet.onnx")->status, 0);
   json_t *report = json_loads(
