@@ -29,7 +29,7 @@ static tg_status read_batches(tg_sweep_plan *p) {
   const tg_options *o = &context->options;
   const char *memory = tg_option_text(o, TG_OPT_MEMORY, NULL);
   static const tg_option_id only[] = {TG_OPT_MEMORY, TG_OPT_MAX_BATCH},
-                            never[] = {TG_OPT_BATCH, TG_OPT_PLOT, TG_OPT_PLOT_ENERGY};
+                            never[] = {TG_OPT_BATCH, TG_OPT_PLOT_ENERGY};
   p->batches = tg_given(o, TG_OPT_BATCH_SWEEP);
   p->most = tg_option_number(o, TG_OPT_MAX_BATCH, MOST_BATCH);
   p->memory = UINT64_MAX;
@@ -39,7 +39,7 @@ static tg_status read_batches(tg_sweep_plan *p) {
   for (size_t i = 0; p->batches && i < sizeof never / sizeof *never; i++)
     if (tg_given(o, never[i]))
       return tg_fail(&context->diag, TG_INVALID, "--%s: --batch-sweep %s", tg_option_get(never[i])->name,
-                     i ? "has times and no errors to draw" : "tries batches by itself");
+                     i ? "has no errors to draw" : "tries batches by itself");
   if (memory && !tg_bytes_read(memory, &p->memory))
     return tg_fail(&context->diag, TG_INVALID, "--memory: \"%s\" is no size, as 4096, 64M or 1.5GiB", memory);
   return TG_OK;
@@ -170,7 +170,7 @@ static tg_status run_all(tg_sweep_plan *p, json_t *rows, json_t **out_mp0) {
   return status;
 }
 
-typedef enum format { CSV, PLOT, ENERGY_PLOT } format;
+typedef enum format { CSV, PLOT, ENERGY_PLOT, BATCH_PLOT } format;
 
 static tg_status write_file(tg_context *context, tg_option_id option, format format, const json_t *rows) {
   const char *path = tg_option_text(&context->options, option, NULL), *model;
@@ -179,10 +179,14 @@ static tg_status write_file(tg_context *context, tg_option_id option, format for
   tg_status status = tg_one_operand(context, &model);
   if (!status) status = tg_output_open(path, &file, &context->diag);
   if (status) return status;
+  json_t *title = tg_json_text(model); /* any bytes as text */
   if (format == CSV)
     tg_sweep_write_csv(rows, file.stream);
+  else if (format == BATCH_PLOT)
+    tg_sweep_write_batches_svg(rows, json_string_value(title), file.stream);
   else
-    tg_sweep_write_svg(rows, model, format == ENERGY_PLOT, file.stream);
+    tg_sweep_write_svg(rows, json_string_value(title), format == ENERGY_PLOT, file.stream);
+  json_decref(title);
   return tg_output_commit(&file, &context->diag);
 }
 
@@ -208,7 +212,7 @@ static tg_status run_and_write(tg_sweep_plan *p, json_t *rows) {
     tg_sweep_finish(rows, mp0);
     status = write_file(context, TG_OPT_CSV, CSV, rows);
   }
-  if (!status) status = write_file(context, TG_OPT_PLOT, PLOT, rows);
+  if (!status) status = write_file(context, TG_OPT_PLOT, p->batches ? BATCH_PLOT : PLOT, rows);
   if (!status) status = write_file(context, TG_OPT_PLOT_ENERGY, ENERGY_PLOT, rows);
   tg_progress(context, NULL);
   if (!status) status = answer(context, rows);

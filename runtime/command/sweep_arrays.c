@@ -1,15 +1,33 @@
 /* The arrays of a sweep: --arch and --set, given more than once or with several values. */
 #include "runtime/command/sweep_plan.h"
+#include "sim/machine/params.h"
 
 #include <string.h>
 
-/* The n-th of "key=a,b,c" as "key=b"; NULL: there are fewer. The first may be empty: it is refused where it is read. */
+/* The n-th of "key=a,b,c" as "key=b"; NULL: there are fewer. */
 static const char *nth_value(tg_arena *arena, const char *setting, size_t n) {
   size_t key = strcspn(setting, "=");
-  const char *at = setting[key] ? setting + key + 1 : setting + key;
-  for (; n && *at; n--) at += strcspn(at, ","), at += *at == ',';
-  if (n || (!*at && at > setting + key + 1)) return NULL;
+  if (!setting[key]) return n ? NULL : setting; /* it is refused where it is read */
+  const char *at = setting + key + 1;
+  for (; n; n--, at++)
+    if (!*(at += strcspn(at, ","))) return NULL;
   return tg_arena_printf(arena, "%.*s=%.*s", (int)key, setting, (int)strcspn(at, ","), at);
+}
+
+/* What is empty, no number or no parameter is a slip of the pen, not a row that is refused after hours. */
+static tg_status check_values(tg_context *context) {
+  const tg_options *o = &context->options;
+  const char *value;
+  tg_status status = TG_OK;
+  for (size_t s = 0; !status && s < o->counts[TG_OPT_SET]; s++)
+    for (size_t n = 0; !status && (value = nth_value(&context->arena, o->values[TG_OPT_SET][s], n)); n++) {
+      const char *equals = strchr(value, '=');
+      if (equals && !equals[1])
+        return tg_fail(&context->diag, TG_INVALID, "--set: \"%s\" has an empty value",
+                       o->values[TG_OPT_SET][s]);
+      status = tg_params_check_setting(value, &context->diag);
+    }
+  return status;
 }
 
 tg_status tg_sweep_expand(tg_context *context, tg_sweep_target *targets, size_t *out_count) {
@@ -18,6 +36,7 @@ tg_status tg_sweep_expand(tg_context *context, tg_sweep_target *targets, size_t 
   *out_count = 0;
   if (sets > TG_SWEEP_MOST_SETTINGS)
     return tg_fail(&context->diag, TG_INVALID, "--set: at most %d", TG_SWEEP_MOST_SETTINGS);
+  if (check_values(context)) return TG_INVALID;
   for (size_t a = 0; a < (archs ? archs : 1); a++) {
     size_t first = *out_count;
     if (first == TG_SWEEP_MOST_ARRAYS)

@@ -1,20 +1,12 @@
 /* Speed-up, or energy saved, over error as SVG. Errors are on a logarithmic axis; exact results stand at its left end. */
+#include "runtime/sweep/frame.h"
 #include "runtime/sweep/sweep.h"
 
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
-enum {
-  WIDTH = 980,
-  HEIGHT = 560,
-  LEFT = 70,
-  RIGHT = 330,
-  TOP = 50,
-  BOTTOM = 60,
-  MOST_POINTS = 1024,
-  LINE = 15
-};
+enum { MOST_POINTS = 1024 };
 
 typedef struct point {
   double x, y;                               /* log10 of the error, -INFINITY if exact; gain over mp0 */
@@ -57,45 +49,24 @@ static void collect(plot *p, const json_t *rows) {
   p->top = ceil(p->top * 1.05 * 2) / 2;
 }
 
-static double across(const plot *p, double decade) {
+static double share_of(const plot *p, double decade) {
   double x = isinf(decade) ? p->low : decade;
-  return LEFT + (x - p->low) / (p->high - p->low) * (WIDTH - LEFT - RIGHT);
+  return (x - p->low) / (p->high - p->low);
 }
-static double up(const plot *p, double speed) {
-  return HEIGHT - BOTTOM - speed / p->top * (HEIGHT - TOP - BOTTOM);
-}
+static double across(const plot *p, double decade) { return tg_frame_x(share_of(p, decade)); }
+static double up(const plot *p, double speed) { return tg_frame_y(speed / p->top); }
 
-static void escaped(FILE *out, const char *text) {
-  for (; *text; text++) fputs(*text == '<' ? "&lt;" : *text == '&' ? "&amp;" : (char[]){*text, 0}, out);
-}
-
-static void axes(const plot *p, const char *title) {
-  fprintf(p->out, "<text x=\"%d\" y=\"28\" font-size=\"16\">", LEFT);
-  escaped(p->out, title);
-  fprintf(p->out, "</text>\n");
+static void axes(const plot *p) {
+  char text[24];
   for (int d = p->low; d <= p->high; d++) {
-    double x = across(p, d);
-    fprintf(p->out, "<line x1=\"%.1f\" y1=\"%d\" x2=\"%.1f\" y2=\"%d\" stroke=\"#ddd\"/>\n", x, TOP, x,
-            HEIGHT - BOTTOM);
-    if (d == p->low)
-      fprintf(p->out, "<text x=\"%.1f\" y=\"%d\" text-anchor=\"middle\">exact</text>\n", x,
-              HEIGHT - BOTTOM + 18);
-    else
-      fprintf(p->out, "<text x=\"%.1f\" y=\"%d\" text-anchor=\"middle\">1e%d</text>\n", x,
-              HEIGHT - BOTTOM + 18, d);
+    snprintf(text, sizeof text, "1e%d", d);
+    tg_frame_tick_x(p->out, share_of(p, d), d == p->low ? "exact" : text);
   }
-  double step = p->top > 3 ? 1 : 0.5;
+  double step = p->top > 10 ? ceil(p->top / 10) : p->top > 3 ? 1 : 0.5;
   for (int i = 0; i * step <= p->top; i++) {
-    double s = i * step;
-    fprintf(p->out, "<line x1=\"%d\" y1=\"%.1f\" x2=\"%d\" y2=\"%.1f\" stroke=\"#ddd\"/>\n", LEFT, up(p, s),
-            WIDTH - RIGHT, up(p, s));
-    fprintf(p->out, "<text x=\"%d\" y=\"%.1f\" text-anchor=\"end\">%g</text>\n", LEFT - 8, up(p, s) + 4, s);
+    snprintf(text, sizeof text, "%g", i * step);
+    tg_frame_tick_y(p->out, i * step / p->top, text);
   }
-  fprintf(p->out, "<text x=\"%d\" y=\"%d\" text-anchor=\"middle\">rms error against FP32</text>\n",
-          (LEFT + WIDTH - RIGHT) / 2, HEIGHT - 16);
-  fprintf(p->out,
-          "<text x=\"20\" y=\"%d\" text-anchor=\"middle\" transform=\"rotate(-90 20 %d)\">%s</text>\n",
-          HEIGHT / 2, HEIGHT / 2, p->energy ? "energy of mp0 over its own" : "speed-up over mp0");
 }
 
 static int by_place(const void *left, const void *right) {
@@ -111,93 +82,70 @@ static void front(const plot *p) {
   fputs("\"/>\n", p->out);
 }
 
-/* A label at the right, for all points of one place. */
-typedef struct label {
-  double x, y, at;  /* of the points, and the line's own height */
-  int first, count; /* of the points */
-  bool front;
-} label;
-
-static int by_height(const void *left, const void *right) {
-  const label *a = left, *b = right;
-  return a->y != b->y ? (a->y > b->y) - (a->y < b->y) : (a->x < b->x) - (a->x > b->x);
+/* The points, in order of places, that lie on the first of them. */
+static int points_at(const plot *p, int first) {
+  double x = across(p, p->points[first].x), y = up(p, p->points[first].y);
+  int end = first + 1;
+  while (end < p->count && fabs(across(p, p->points[end].x) - x) < 2 && fabs(up(p, p->points[end].y) - y) < 2)
+    end++;
+  return end - first;
 }
 
-/* Points, in order of places, that lie on each other share a label. */
-static int gather(const plot *p, label *labels, bool front_only) {
+static const char *name_of(tg_arena *arena, const point *at) {
+  return tg_arena_printf(arena, "%s%s%s%s", at->array ? at->array : "", at->array ? ": " : "", at->policy,
+                         at->accumulation[0] == 'b' ? " bf16sr" : "");
+}
+
+/* Of points at one place: the names of as many as have room. */
+static tg_frame_label label_of(const plot *p, int first, int count, tg_arena *arena) {
+  enum { ROOM = 30 };
+  const point *at = &p->points[first];
+  tg_frame_label label = {.x = across(p, at->x), .y = up(p, at->y), .name = name_of(arena, at)};
+  for (int i = 0; i < count; i++) label.bold |= at[i].front;
+  for (int i = 1; i < count; i++) {
+    const char *longer = tg_arena_printf(arena, "%s, %s", label.name, name_of(arena, &at[i]));
+    bool fits = strlen(longer) <= ROOM;
+    label.name = fits ? longer : tg_arena_printf(arena, "%s, %d more", label.name, count - i);
+    if (!fits) break;
+  }
+  label.value = isinf(at->x) ? tg_arena_printf(arena, "%.3g, exact", at->y)
+                             : tg_arena_printf(arena, "%.3g, error %.1e", at->y, pow(10, at->x));
+  return label;
+}
+
+static int gather(const plot *p, bool front_only, tg_frame_label *labels, tg_arena *arena) {
   int count = 0;
-  for (int i = 0; i < p->count; i++) {
-    double x = across(p, p->points[i].x), y = up(p, p->points[i].y);
-    label *last = count ? &labels[count - 1] : NULL;
-    if (front_only && !p->points[i].front) continue;
-    if (last && last->first + last->count == i && fabs(last->x - x) < 2 && fabs(last->y - y) < 2) {
-      last->count++;
-      last->front |= p->points[i].front;
-    } else
-      labels[count++] = (label){.x = x, .y = y, .first = i, .count = 1, .front = p->points[i].front};
+  for (int i = 0, here; i < p->count; i += here) {
+    here = points_at(p, i);
+    tg_frame_label label = label_of(p, i, here, arena);
+    if (label.bold || !front_only) labels[count++] = label;
   }
   return count;
 }
 
-/* Down from the top, no two in one line; then up from the bottom where they passed it. */
-static void spread(label *labels, int count) {
-  qsort(labels, (size_t)count, sizeof *labels, by_height);
-  double free = TOP;
-  for (int i = 0; i < count; i++) free = (labels[i].at = labels[i].y > free ? labels[i].y : free) + LINE;
-  free = HEIGHT - BOTTOM;
-  for (int i = count - 1; i >= 0; i--)
-    free = (labels[i].at = labels[i].at < free ? labels[i].at : free) - LINE;
-}
-
-static void write_label(const plot *p, const label *l) {
-  enum { COLUMN = WIDTH - RIGHT + 24, LONGEST = 44 };
-  size_t used = 0;
-  fprintf(p->out, "<polyline fill=\"none\" stroke=\"#bbb\" points=\"%.1f,%.1f %d,%.1f %d,%.1f\"/>\n",
-          l->x + 5, l->y, COLUMN - 14, l->at, COLUMN - 4, l->at);
-  fprintf(p->out, "<text x=\"%d\" y=\"%.1f\" font-size=\"11\"%s>", COLUMN, l->at + 4,
-          l->front ? " font-weight=\"bold\"" : "");
-  for (int i = 0; i < l->count; i++) {
-    const point *at = &p->points[l->first + i];
-    const char *accumulation = at->accumulation[0] == 'b' ? " bf16sr" : "";
-    size_t length = strlen(at->policy) + strlen(accumulation) + (at->array ? strlen(at->array) + 2 : 0) + 2;
-    if (i && used + length > LONGEST) {
-      fprintf(p->out, ", %d more", l->count - i);
-      break;
-    }
-    used += length;
-    if (i) fputs(", ", p->out);
-    if (at->array) escaped(p->out, at->array), fputs(": ", p->out);
-    fprintf(p->out, "%s%s", at->policy, accumulation);
-  }
-  fputs("</text>\n", p->out);
-}
-
 static void marks(const plot *p) {
-  enum { MOST_LABELS = (HEIGHT - TOP - BOTTOM) / LINE };
-  label *labels = calloc((size_t)p->count + 1, sizeof *labels);
-  if (!labels) tg_die("out of memory");
-  int count = gather(p, labels, false);
-  if (count > MOST_LABELS) count = gather(p, labels, true); /* the front's are what one looks for */
-  if (count > MOST_LABELS) count = MOST_LABELS;
-  spread(labels, count);
-  for (int i = 0; i < count; i++) write_label(p, &labels[i]);
   for (int i = 0; i < p->count; i++)
     fprintf(p->out, "<circle cx=\"%.1f\" cy=\"%.1f\" r=\"4\" fill=\"%s\" stroke=\"#b5482a\"/>\n",
             across(p, p->points[i].x), up(p, p->points[i].y),
             p->points[i].accumulation[0] == 'b' ? "#fff" : "#b5482a");
-  free(labels);
 }
 
 void tg_sweep_write_svg(const json_t *rows, const char *title, bool energy, FILE *out) {
+  tg_arena arena = {0};
   plot p = {.out = out, .energy = energy};
   collect(&p, rows);
   qsort(p.points, (size_t)p.count, sizeof *p.points, by_place);
-  fprintf(out,
-          "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"%d\" height=\"%d\" font-family=\"sans-serif\" "
-          "font-size=\"12\">\n<rect width=\"100%%\" height=\"100%%\" fill=\"#fff\"/>\n",
-          WIDTH, HEIGHT);
-  axes(&p, title);
+  tg_frame_label *labels = TG_NEW_ARRAY(&arena, tg_frame_label, (size_t)p.count + 1);
+  int count = gather(&p, false, labels, &arena);
+  if (count > TG_FRAME_MOST_LABELS)
+    count = gather(&p, true, labels, &arena); /* the front's are what one looks for */
+  if (count > TG_FRAME_MOST_LABELS) count = TG_FRAME_MOST_LABELS;
+  tg_frame_begin(out, title, "rms error against FP32",
+                 energy ? "energy of mp0 over its own" : "speed-up over mp0", count);
+  axes(&p);
   front(&p);
   marks(&p);
-  fputs("</svg>\n", out);
+  tg_frame_labels(out, labels, count);
+  tg_frame_end(out);
+  tg_arena_release(&arena);
 }

@@ -39,5 +39,8 @@ void tg_sweep_print_batches(const json_t *rows, FILE *out);
 void tg_sweep_write_csv(const json_t *rows, FILE *out);
 /* Speed-up, or with `energy` what is saved of it, over rms error, the Pareto front joined by a line. */
 void tg_sweep_write_svg(const json_t *rows, const char *title, bool energy, FILE *out);
+/* Of rows with batches: samples a second over the batch, a line a policy, array and accumulation; a circle where the batch
+ * beyond was refused. */
+void tg_sweep_write_batches_svg(const json_t *rows, const char *title, FILE *out);
 
 #endif

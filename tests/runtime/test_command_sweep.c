@@ -64,14 +64,14 @@ TG_TEST(command, sweep_compares_arrays) {
   EXPECT(made("arrays.svg") && made("arrays.csv"));
   o = tegula("sweep gemm.onnx --arch tiny --set port_bytes=");
   EXPECT_EQ(o->status, 2);
-  EXPECT_HAS(o->err, "port_bytes: \"\"");
+  EXPECT_HAS(o->err, "--set: \"port_bytes=\" has an empty value");
+  EXPECT_EQ(tegula("sweep gemm.onnx --arch tiny --set rows=2,")->status, 2);
+  EXPECT_EQ(tegula("sweep gemm.onnx --arch tiny --set rows=2,many")->status, 2);
   o = tegula("run gemm.onnx --arch tiny --arch edge");
   EXPECT_EQ(o->status, 2);
   EXPECT_HAS(o->err, "--arch is given twice");
 }
 
-/* Advice is what a run with that change gives, and the cause at the chain's end is none that waits for those before:
- * LeNet's products wait for what the AGCUs load. */
 /* A product that waits for its weights takes the time that they take at this rate, whatever the rate. */
 TG_TEST(command, bandwidth_of_memory_is_a_parameter) {
   enum { WEIGHTS = 512 * 512 * 4 };
@@ -118,6 +118,8 @@ TG_TEST(command, bandwidth_of_memory_is_a_parameter) {
   }
 }
 
+/* Advice is what a run with that change gives, and the cause at the chain's end is none that waits for those before:
+ * LeNet's products wait for what the AGCUs load. */
 TG_TEST(command, advice_is_simulated) {
   EXPECT_EQ(tegula("zoo lenet -q -o lenet.onnx")->status, 0);
   json_t *report = json_loads(

@@ -71,7 +71,7 @@ TG_TEST(sweep, batches_are_refused_with_a_line) {
       {"--memory 1M", "--memory needs --batch-sweep"},
       {"--max-batch 4", "--max-batch needs --batch-sweep"},
       {"--batch-sweep --batch 4", "--batch: --batch-sweep tries batches by itself"},
-      {"--batch-sweep --plot p.svg", "--plot: --batch-sweep has times and no errors to draw"},
+      {"--batch-sweep --plot-energy p.svg", "--plot-energy: --batch-sweep has no errors to draw"},
       {"--batch-sweep --memory lots", "--memory: \"lots\" is no size"},
       {"--batch-sweep --memory -1", "--memory"},
       {"--batch-sweep --csv no/such/file.csv", "no/such/file.csv"},
