@@ -1,6 +1,8 @@
-/* Perfetto's own format: packets of protocol buffers. Names are interned: a packet that uses one for the first time defines
- * it. Packets stand in the order in which events are told, which is none of time but is for each thread; Perfetto sorts
- * them, and keeps the order of those of one time. One cycle is one microsecond, as in the other format: the clock's unit. */
+/* Perfetto's own format: packets of protocol buffers. Each track is a sequence of packets, whose defaults say the track, so
+ * that its events need not: their times are since the event before, in one microsecond a cycle, and an event that is told
+ * late says its cycle by another clock. Names are interned: the packet of a sequence that uses one for the first time defines
+ * it. Packets stand in the order in which events are told; Perfetto sorts them, and keeps the order of those of one time.
+ * They are deflated, some thousand at a time, as Perfetto's own recordings may be; the last packet, the summary, is not. */
 #include "frontend/base/status.h"
 #include "perfetto.pb-c.h"
 #include "runtime/json_text.h"
@@ -10,19 +12,26 @@
 #include <assert.h>
 #include <stdlib.h>
 #include <string.h>
+#include <zlib.h>
 
-enum { SEQUENCE = 1, CYCLES_CLOCK = 64 /* the first of a sequence's own */, BOOTTIME = 6, CYCLE_NS = 1000 };
+enum {
+  SINCE_LAST_CLOCK = 64 /* the first of a sequence's own */,
+  CYCLES_CLOCK,
+  BOOTTIME = 6,
+  CYCLE_NS = 1000
+};
 enum { SLICE_BEGIN = 1, SLICE_END, INSTANT, COUNTER }; /* TrackEvent.Type */
 enum { FIRST_COUNTER = 1000 /* below threads */ };
 enum { EXPLICIT_CHILDREN = 3, EXPLICIT_PROCESSES = 1 };                /* orders of tracks */
 enum { STATE_CLEARED = 1, NEEDS_STATE = 2 };                           /* sequence_flags */
 enum { VALUES = 24, ENTRIES = 16, ITEMS = 4, NEW = VALUES + ENTRIES }; /* of a slice at most */
 enum { PACKET_TAG = 1 << 3 | 2 /* Trace.packet, of a length */, VARINT_BYTES = 10, MOST_BYTES = 1 << 26 };
+enum { BLOCK_BYTES = 1 << 18 /* that are deflated together */ };
 
 typedef Tegula__Trace__DebugAnnotation annotation;
 
-/* Texts that have numbers from 1 on. */
-typedef enum set { CATEGORIES, NAMES, KEYS, STRINGS, TRACKS, SETS } set;
+/* Texts that have numbers from 1 on, in a sequence. */
+typedef enum set { CATEGORIES, NAMES, KEYS, STRINGS, SETS } set;
 
 /* Names that the packet at hand defines. */
 typedef struct definitions {
@@ -31,11 +40,20 @@ typedef struct definitions {
   size_t count;
 } definitions;
 
+/* Of a track, by its number, which is the sequence's, too. */
+typedef struct sequence {
+  bool begun;
+  uint64_t now; /* cycle of the event before */
+  tg_texts tables[SETS];
+} sequence;
+
 struct tg_trace_writer {
   FILE *out;
-  uint8_t *bytes; /* of a packet */
-  size_t capacity;
-  tg_texts tables[SETS];
+  uint8_t *block; /* packets that wait to be deflated */
+  size_t filled, capacity;
+  tg_texts tracks;
+  sequence *sequences; /* by number of the track */
+  size_t sequence_count;
   definitions defined[STRINGS];
   Tegula__Trace__InternedString strings[NEW];
   Tegula__Trace__InternedString *string_pointers[NEW];
@@ -43,7 +61,7 @@ struct tg_trace_writer {
   uint64_t first_track;
   /* The slice at hand. */
   tg_slice slice;
-  uint64_t name_iid, category_iid;
+  uint64_t track, name_iid, category_iid;
   annotation values[VALUES], entries[ENTRIES], items[ITEMS];
   annotation *value_pointers[VALUES], *entry_pointers[ENTRIES], *item_pointers[ITEMS];
   size_t value_count, entry_count;
@@ -65,8 +83,33 @@ static size_t put_varint(uint8_t *to, uint64_t value) {
   return size;
 }
 
+static void put_head(FILE *out, uint64_t size) {
+  uint8_t head[1 + VARINT_BYTES] = {PACKET_TAG};
+  fwrite(head, 1, 1 + put_varint(head + 1, size), out);
+}
+
+/* What waits, as one packet. */
+static void flush(tg_trace_writer *w) {
+  if (!w->filled) return;
+  uLongf size = compressBound(w->filled);
+  uint8_t *deflated = allocated(size, 1);
+  if (compress2(deflated, &size, w->block, w->filled, Z_DEFAULT_COMPRESSION) != Z_OK) tg_die("out of memory");
+  Tegula__Trace__TracePacket packet = TEGULA__TRACE__TRACE_PACKET__INIT;
+  packet.has_compressed_packets = true;
+  packet.compressed_packets = (ProtobufCBinaryData){size, deflated};
+  size_t packed = tegula__trace__trace_packet__get_packed_size(&packet);
+  uint8_t *bytes = allocated(packed, 1);
+  tegula__trace__trace_packet__pack(&packet, bytes);
+  put_head(w->out, packed);
+  fwrite(bytes, 1, packed, w->out);
+  free(bytes);
+  free(deflated);
+  w->filled = 0;
+}
+
 /* With the names that it defines. */
-static void put_packet(tg_trace_writer *w, Tegula__Trace__TracePacket *packet, uint32_t flags) {
+static void put_packet(tg_trace_writer *w, uint64_t track, Tegula__Trace__TracePacket *packet,
+                       uint32_t flags) {
   Tegula__Trace__InternedData data = TEGULA__TRACE__INTERNED_DATA__INIT;
   data.n_event_categories = w->defined[CATEGORIES].count;
   data.event_categories = w->defined[CATEGORIES].pointers;
@@ -80,17 +123,17 @@ static void put_packet(tg_trace_writer *w, Tegula__Trace__TracePacket *packet, u
     packet->interned_data = &data;
   packet->has_trusted_packet_sequence_id = true;
   packet->has_sequence_flags = flags != 0;
-  packet->trusted_packet_sequence_id = SEQUENCE;
+  packet->trusted_packet_sequence_id = (uint32_t)track;
   packet->sequence_flags = flags;
-  size_t size = tegula__trace__trace_packet__get_packed_size(packet);
-  if (size > w->capacity) {
-    free(w->bytes);
-    w->bytes = allocated(w->capacity = 2 * size, 1);
+  size_t size = tegula__trace__trace_packet__get_packed_size(packet), room = 1 + VARINT_BYTES + size;
+  if (w->filled && w->filled + room > BLOCK_BYTES) flush(w);
+  if (room > w->capacity) {
+    free(w->block);
+    w->block = allocated(w->capacity = room > BLOCK_BYTES ? room : BLOCK_BYTES, 1);
   }
-  uint8_t head[1 + VARINT_BYTES] = {PACKET_TAG};
-  fwrite(head, 1, 1 + put_varint(head + 1, size), w->out);
-  tegula__trace__trace_packet__pack(packet, w->bytes);
-  fwrite(w->bytes, 1, size, w->out);
+  w->block[w->filled++] = PACKET_TAG;
+  w->filled += put_varint(w->block + w->filled, size);
+  w->filled += tegula__trace__trace_packet__pack(packet, w->block + w->filled);
   packet->interned_data = NULL; /* it goes with this function */
   for (int i = 0; i < STRINGS; i++) w->defined[i].count = 0;
   w->string_count = 0;
@@ -99,32 +142,62 @@ static void put_packet(tg_trace_writer *w, Tegula__Trace__TracePacket *packet, u
 static void put_event(tg_trace_writer *w, Tegula__Trace__TrackEvent *event, int type, uint64_t track,
                       uint64_t cycle) {
   Tegula__Trace__TracePacket packet = TEGULA__TRACE__TRACE_PACKET__INIT;
-  packet.has_timestamp = event->has_type = event->has_track_uuid = true;
-  packet.timestamp = cycle;
+  sequence *s = &w->sequences[track];
+  bool late = cycle < s->now;
+  packet.has_timestamp = event->has_type = true;
+  packet.timestamp = late ? cycle : cycle - s->now;
+  packet.has_timestamp_clock_id = late;
+  packet.timestamp_clock_id = CYCLES_CLOCK;
+  if (!late) s->now = cycle;
   event->type = type;
-  event->track_uuid = track;
   packet.track_event = event;
-  put_packet(w, &packet, NEEDS_STATE); /* the clock is a part of it, too */
+  put_packet(w, track, &packet, NEEDS_STATE); /* the clock and the track are a part of it, too */
 }
 
+/* The first packets of a track's sequence: its clocks, its defaults, and what it is. */
 static void put_track(tg_trace_writer *w, Tegula__Trace__TrackDescriptor *track, uint64_t uuid,
                       uint64_t parent, uint32_t order) {
-  Tegula__Trace__TracePacket packet = TEGULA__TRACE__TRACE_PACKET__INIT;
+  Tegula__Trace__Clock last = TEGULA__TRACE__CLOCK__INIT, cycles = last, boot = last;
+  last.has_clock_id = last.has_timestamp = last.has_unit_multiplier_ns = last.has_is_incremental = true;
+  last.clock_id = SINCE_LAST_CLOCK;
+  last.unit_multiplier_ns = CYCLE_NS;
+  last.is_incremental = true;
+  cycles.has_clock_id = cycles.has_timestamp = cycles.has_unit_multiplier_ns = true;
+  cycles.clock_id = CYCLES_CLOCK;
+  cycles.unit_multiplier_ns = CYCLE_NS;
+  boot.has_clock_id = boot.has_timestamp = true;
+  boot.clock_id = BOOTTIME;
+  Tegula__Trace__ClockSnapshot clocks = TEGULA__TRACE__CLOCK_SNAPSHOT__INIT;
+  clocks.n_clocks = 3;
+  clocks.clocks = (Tegula__Trace__Clock *[]){&last, &cycles, &boot};
+  Tegula__Trace__TrackEventDefaults event = TEGULA__TRACE__TRACK_EVENT_DEFAULTS__INIT;
+  event.has_track_uuid = true;
+  event.track_uuid = uuid;
+  Tegula__Trace__TracePacketDefaults defaults = TEGULA__TRACE__TRACE_PACKET_DEFAULTS__INIT;
+  defaults.has_timestamp_clock_id = true;
+  defaults.timestamp_clock_id = SINCE_LAST_CLOCK;
+  defaults.track_event_defaults = &event;
+  Tegula__Trace__TracePacket first = TEGULA__TRACE__TRACE_PACKET__INIT, second = first, third = first;
+  first.trace_packet_defaults = &defaults;
+  put_packet(w, uuid, &first, STATE_CLEARED);
+  second.clock_snapshot = &clocks;
+  put_packet(w, uuid, &second, NEEDS_STATE);
   track->has_uuid = track->has_sibling_order_rank = true;
   track->uuid = uuid;
   track->has_parent_uuid = parent != 0;
   track->parent_uuid = parent;
   track->sibling_order_rank = (int32_t)order;
-  packet.track_descriptor = track;
-  put_packet(w, &packet, 0);
+  third.track_descriptor = track;
+  put_packet(w, uuid, &third, 0);
+  w->sequences[uuid].begun = true;
 }
 
 /* --- names */
 
-/* The number of a text, which the packet at hand defines where it is new. */
+/* The number of a text in the sequence of the track at hand, which the packet at hand defines where it is new. */
 static uint64_t intern(tg_trace_writer *w, set which, const char *text) {
   bool is_new;
-  const tg_numbered *entry = tg_texts_enter(&w->tables[which], text, &is_new);
+  const tg_numbered *entry = tg_texts_enter(&w->sequences[w->track].tables[which], text, &is_new);
   if (!is_new) return entry->iid;
   if (which == STRINGS) {
     Tegula__Trace__InternedString *s = w->string_pointers[w->string_count] = &w->strings[w->string_count];
@@ -155,12 +228,24 @@ static uint64_t intern_bytes(tg_trace_writer *w, set which, const char *bytes) {
 
 /* --- tracks */
 
-/* Tracks have small numbers, since each event says its own: of a text that tells it apart, "pid.tid" or a counter's. */
+/* Tracks have small numbers, of a text that tells them apart, "pid.tid" or a counter's. */
+static uint64_t number_of(tg_trace_writer *w, const char *text) {
+  bool is_new;
+  uint64_t uuid = tg_texts_enter(&w->tracks, text, &is_new)->iid;
+  if (uuid < w->sequence_count) return uuid;
+  size_t count = 2 * uuid + 1;
+  sequence *more = allocated(count, sizeof *more);
+  if (w->sequences) memcpy(more, w->sequences, w->sequence_count * sizeof *more);
+  free(w->sequences);
+  w->sequences = more;
+  w->sequence_count = count;
+  return uuid;
+}
+
 static uint64_t uuid_of(tg_trace_writer *w, tg_track at) {
   char text[32];
-  bool is_new;
   snprintf(text, sizeof text, "%u.%u", at.pid, at.tid);
-  return tg_texts_enter(&w->tables[TRACKS], text, &is_new)->iid;
+  return number_of(w, text);
 }
 
 static uint64_t process_uuid(tg_trace_writer *w, uint32_t pid) { return uuid_of(w, (tg_track){pid, 0}); }
@@ -168,24 +253,6 @@ static uint64_t process_uuid(tg_trace_writer *w, uint32_t pid) { return uuid_of(
 static tg_trace_writer *open_writer(FILE *out) {
   tg_trace_writer *w = allocated(1, sizeof *w);
   w->out = out;
-  Tegula__Trace__Clock cycles = TEGULA__TRACE__CLOCK__INIT, boot = TEGULA__TRACE__CLOCK__INIT;
-  cycles.has_clock_id = cycles.has_timestamp = cycles.has_unit_multiplier_ns = true;
-  cycles.clock_id = CYCLES_CLOCK;
-  cycles.unit_multiplier_ns = CYCLE_NS;
-  boot.has_clock_id = boot.has_timestamp = true;
-  boot.clock_id = BOOTTIME;
-  Tegula__Trace__ClockSnapshot clocks = TEGULA__TRACE__CLOCK_SNAPSHOT__INIT;
-  clocks.n_clocks = 2;
-  clocks.clocks = (Tegula__Trace__Clock *[]){&cycles, &boot};
-  Tegula__Trace__TracePacketDefaults defaults = TEGULA__TRACE__TRACE_PACKET_DEFAULTS__INIT;
-  defaults.has_timestamp_clock_id = true;
-  defaults.timestamp_clock_id = CYCLES_CLOCK;
-  Tegula__Trace__TracePacket first = TEGULA__TRACE__TRACE_PACKET__INIT,
-                             second = TEGULA__TRACE__TRACE_PACKET__INIT;
-  first.clock_snapshot = &clocks;
-  put_packet(w, &first, STATE_CLEARED);
-  second.trace_packet_defaults = &defaults;
-  put_packet(w, &second, STATE_CLEARED);
   return w;
 }
 
@@ -215,6 +282,7 @@ static void thread(tg_trace_writer *w, tg_track at, const char *name, uint32_t c
 
 static void begin_slice(tg_trace_writer *w, const tg_slice *s) {
   w->slice = *s;
+  w->track = uuid_of(w, s->at);
   w->name_iid = intern_bytes(w, NAMES, s->name);
   w->category_iid = intern(w, CATEGORIES, s->category);
   w->value_count = w->entry_count = 0;
@@ -272,7 +340,6 @@ static void end_group(tg_trace_writer *w) {
 
 static void end_slice(tg_trace_writer *w) {
   Tegula__Trace__TrackEvent begin = TEGULA__TRACE__TRACK_EVENT__INIT, end = TEGULA__TRACE__TRACK_EVENT__INIT;
-  uint64_t track = uuid_of(w, w->slice.at);
   begin.has_name_iid = true;
   begin.name_iid = w->name_iid;
   begin.n_category_iids = 1;
@@ -281,18 +348,19 @@ static void end_slice(tg_trace_writer *w) {
   begin.debug_annotations = w->value_pointers;
   begin.n_terminating_flow_ids = w->slice.arrow != 0;
   begin.terminating_flow_ids = &w->slice.arrow;
-  put_event(w, &begin, SLICE_BEGIN, track, w->slice.first);
-  put_event(w, &end, SLICE_END, track, w->slice.last + 1);
+  put_event(w, &begin, SLICE_BEGIN, w->track, w->slice.first);
+  put_event(w, &end, SLICE_END, w->track, w->slice.last + 1);
 }
 
 /* From an instant inside the slice: its begin has been written. */
 static void arrow(tg_trace_writer *w, tg_track at, uint64_t cycle, uint64_t arrow) {
   Tegula__Trace__TrackEvent event = TEGULA__TRACE__TRACK_EVENT__INIT;
+  w->track = uuid_of(w, at);
   event.has_name_iid = true;
   event.name_iid = intern(w, NAMES, "post");
   event.n_flow_ids = 1;
   event.flow_ids = &arrow;
-  put_event(w, &event, INSTANT, uuid_of(w, at), cycle);
+  put_event(w, &event, INSTANT, w->track, cycle);
 }
 
 /* A track a part: Perfetto's counters have one value. */
@@ -301,9 +369,8 @@ static void counter(tg_trace_writer *w, uint32_t pid, uint64_t cycle, const char
   for (int i = 0; i < count; i++) {
     char title[96];
     snprintf(title, sizeof title, "%s: %s", name, parts[i]);
-    bool is_new;
-    uint64_t uuid = tg_texts_enter(&w->tables[TRACKS], title, &is_new)->iid;
-    if (is_new) {
+    uint64_t uuid = number_of(w, title);
+    if (!w->sequences[uuid].begun) {
       Tegula__Trace__CounterDescriptor of = TEGULA__TRACE__COUNTER_DESCRIPTOR__INIT;
       Tegula__Trace__TrackDescriptor track = TEGULA__TRACE__TRACK_DESCRIPTOR__INIT;
       track.name = title;
@@ -317,11 +384,14 @@ static void counter(tg_trace_writer *w, uint32_t pid, uint64_t cycle, const char
   }
 }
 
-/* --- the summary: a last event of the first track, with one text */
+/* --- the summary: a last packet with an event of the first track, of one text */
 
 static void release(tg_trace_writer *w) {
-  for (int i = 0; i < SETS; i++) tg_texts_release(&w->tables[i]);
-  free(w->bytes);
+  for (size_t s = 0; s < w->sequence_count; s++)
+    for (int i = 0; i < SETS; i++) tg_texts_release(&w->sequences[s].tables[i]);
+  tg_texts_release(&w->tracks);
+  free(w->sequences);
+  free(w->block);
   free(w);
 }
 
@@ -330,7 +400,10 @@ static const char summary_name[] = "summary";
 static void finish(tg_trace_writer *w, const json_t *summary) {
   char *json = json_dumps(summary, JSON_COMPACT);
   if (!json) tg_die("out of memory");
-  begin_slice(w, &(tg_slice){.name = summary_name, .category = summary_name});
+  flush(w);
+  w->track = w->first_track ? w->first_track : number_of(w, summary_name); /* a window may be empty */
+  w->name_iid = intern(w, NAMES, summary_name);
+  w->value_count = 0;
   annotation *value = value_of(w, summary_name);
   value->string_value = json;
   Tegula__Trace__TrackEvent event = TEGULA__TRACE__TRACK_EVENT__INIT;
@@ -338,7 +411,8 @@ static void finish(tg_trace_writer *w, const json_t *summary) {
   event.name_iid = w->name_iid;
   event.n_debug_annotations = 1;
   event.debug_annotations = w->value_pointers;
-  put_event(w, &event, INSTANT, w->first_track, 0);
+  put_event(w, &event, INSTANT, w->track, 0);
+  fwrite(w->block, 1, w->filled, w->out); /* as it is: who reads it looks at nothing else */
   free(json);
   release(w);
 }
