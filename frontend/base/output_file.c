@@ -48,16 +48,29 @@ static tg_status cannot_write(const char *path, tg_diag *diag) {
   return tg_fail(diag, TG_INVALID, "%s: cannot be written: %s", path, strerror(errno));
 }
 
+static int standard_output = STDOUT_FILENO;
+
 /* The descriptor that a name of the process's own stands for, "-" for standard output; -1: it is another
  * name. */
 static int own_descriptor(const char *path) {
   static const char prefix[] = "/dev/fd/";
-  if (!strcmp(path, "-") || !strcmp(path, "/dev/stdout")) return STDOUT_FILENO;
+  if (!strcmp(path, "-") || !strcmp(path, "/dev/stdout")) return standard_output;
   if (!strcmp(path, "/dev/stderr")) return STDERR_FILENO;
   if (strncmp(path, prefix, sizeof prefix - 1)) return -1;
   char *end;
   long number = strtol(path + sizeof prefix - 1, &end, 10);
-  return *end || end == path + sizeof prefix - 1 || number < 0 || number > INT_MAX ? -1 : (int)number;
+  if (*end || end == path + sizeof prefix - 1 || number < 0 || number > INT_MAX) return -1;
+  return number == STDOUT_FILENO ? standard_output : (int)number;
+}
+
+bool tg_output_is_standard(const char *path) { return own_descriptor(path) == standard_output; }
+
+tg_status tg_output_keep_apart(tg_diag *diag) {
+  int kept = fcntl(STDOUT_FILENO, F_DUPFD_CLOEXEC, 3);
+  if (fflush(stdout) || kept < 0 || dup2(STDERR_FILENO, STDOUT_FILENO) < 0)
+    return tg_fail(diag, TG_INVALID, "standard output: cannot be written: %s", strerror(errno));
+  standard_output = kept;
+  return TG_OK;
 }
 
 /* What links lead to, whether it is there or not; malloc'd, NULL: they lead nowhere. */

@@ -23,6 +23,10 @@ typedef struct tg_output_file {
 tg_status tg_output_open(const char *path, tg_output_file *out_file, tg_diag *diag);
 /* Would it open? Nothing is left behind; devices and pipes are not asked. */
 tg_status tg_output_check(const char *path, tg_diag *diag);
+/* Does the path name standard output, as "-" does? */
+bool tg_output_is_standard(const char *path);
+/* From now on files whose path names standard output go there alone: what is printed to stdout goes to standard error. */
+tg_status tg_output_keep_apart(tg_diag *diag);
 /* TG_INVALID when anything could not be written; `path` is then as it was. */
 tg_status tg_output_commit(tg_output_file *file, tg_diag *diag);
 void tg_output_abandon(tg_output_file *file);

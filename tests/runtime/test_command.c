@@ -378,6 +378,20 @@ TG_TEST(command, models_come_from_standard_input_and_inputs_from_archives) {
   EXPECT_EQ(o->status, 0);
 }
 
+TG_TEST(command, a_file_that_is_standard_output_is_alone_there) {
+  small_models();
+  const outcome *o =
+      tegula("compile gemm.onnx --arch tiny -o - 2> said | cmp - gemm.tgb && grep sections said");
+  EXPECT_EQ(o->status, 0);
+  EXPECT_EQ(shell("test -e ./-"), 1);
+  o = tegula("sweep gemm.onnx --arch tiny --timing-only --policy mp0 --tiling-accum fp32 --csv - | wc -l | "
+             "grep -x 2 && true");
+  EXPECT_EQ(o->status, 0);
+  o = tegula(
+      "compile gemm.onnx --arch tiny --json -o /dev/stdout 2> said | cmp - gemm.tgb && grep model said");
+  EXPECT_EQ(o->status, 0);
+}
+
 TG_TEST(command, what_has_no_effect_is_said) {
   small_models();
   const outcome *o = tegula("inspect gemm.onnx --arch tiny --fp32-params --json");
