@@ -123,11 +123,23 @@ static json_t *memory(const tg_params *params, const tg_dram_counts *c, uint64_t
                    "share_of_peak", real((double)(c->read + c->written) / peak));
 }
 
-static json_t *all_memory(const tg_program *program, const tg_run_result *result) {
+static tg_dram_counts memory_counts(const tg_program *program, const tg_run_result *result) {
   tg_dram_counts sum = {0};
   for (uint32_t i = 0; result->sections && i < program->invocation_count; i++)
     tg_dram_add(&sum, result->sections[i].dram);
+  return sum;
+}
+
+static json_t *all_memory(const tg_program *program, const tg_run_result *result) {
+  tg_dram_counts sum = memory_counts(program, result);
   return memory(&program->params, &sum, result->cycles);
+}
+
+/* By the device's data buses, which what its queues merge or forward never passes; else by the ports. */
+static double moved_bytes(const tg_program *program, const tg_run_result *result) {
+  if (tg_dram_is_simple(&program->params.dram)) return (double)(result->dram_read + result->dram_written);
+  tg_dram_counts sum = memory_counts(program, result);
+  return (double)(sum.read + sum.written);
 }
 
 static json_t *section(const tg_program *program, const tg_run_result *result, uint32_t i,
@@ -300,10 +312,11 @@ json_t *tg_report(const tg_session *s) {
   json_object_set_new(
       report, "dram_bytes",
       json_pack("{s:o, s:o}", "read", whole(s->result.dram_read), "write", whole(s->result.dram_written)));
-  double moved = (double)(s->result.dram_read + s->result.dram_written);
   json_object_set_new(report, "dram_bytes_per_cycle",
                       json_pack("{s:o, s:o}", "achieved",
-                                s->result.cycles ? real(moved / (double)s->result.cycles) : json_null(),
+                                s->result.cycles
+                                    ? real(moved_bytes(program, &s->result) / (double)s->result.cycles)
+                                    : json_null(),
                                 "peak", real(tg_peak_dram_bytes(&program->params))));
   json_object_set_new(report, "dram", all_memory(program, &s->result));
   json_object_set_new(report, "energy", tg_report_energy(program, &s->result, samples));

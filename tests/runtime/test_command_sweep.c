@@ -104,6 +104,15 @@ TG_TEST(command, bandwidth_of_memory_is_a_parameter) {
            1e-3 * cases[i].rate);
     json_decref(report);
   }
+  EXPECT_EQ(tegula("zoo lenet -q -o lenet.onnx")->status, 0);
+  json_t *report = json_loads(
+      tegula("run lenet.onnx --batch 8 --timing-only --no-cpu-reference --set dram_bandwidth=25GB/s --json")
+          ->out,
+      0, NULL);
+  const json_t *rate = json_object_get(report, "dram_bytes_per_cycle");
+  double share = field(json_object_get(report, "dram"), "share_of_peak");
+  EXPECT(share > 0.5 && share < 1 && fabs(field(rate, "achieved") / field(rate, "peak") - share) < 1e-9);
+  json_decref(report);
   static const struct {
     const char *options, *line;
   } wrong[] = {{"--set dram_bandwidth=1TB/s", "8 ports of 64 bytes a cycle carry 512 GB/s at 1000 MHz"},
