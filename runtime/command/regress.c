@@ -220,9 +220,10 @@ tg_status tg_command_regress(tg_context *context) {
   if (!status && tg_given(o, TG_OPT_AGAINST) && !tg_given(o, TG_OPT_EXPLAIN))
     status = tg_fail(&context->diag, TG_INVALID, "--against needs --explain CASE");
   if (!status) {
-    if (tg_given(o, TG_OPT_LIST))
-      list(&r);
-    else if (tg_given(o, TG_OPT_TRENDS))
+    if (tg_given(o, TG_OPT_LIST)) {
+      status = tg_regress_keep_failed(&r);
+      if (!status) list(&r);
+    } else if (tg_given(o, TG_OPT_TRENDS))
       status = tg_regress_show_trends(&r);
     else if (tg_given(o, TG_OPT_TASK))
       status = run_task(&r);

@@ -47,13 +47,13 @@ static bool failed_in(const json_t *last, const char *id) {
 }
 
 tg_status tg_regress_keep_failed(tg_regress *r) {
-  const char *path = tg_arena_printf(arena(r), "%s/results.json", r->store.folder);
+  const char *folder = tg_regress_results_path(r),
+             *path = tg_arena_printf(arena(r), "%s/results.json", folder);
   size_t count = 0;
   if (!tg_given(options(r), TG_OPT_LAST_FAILED)) return TG_OK;
   json_t *last = json_load_file(path, 0, NULL);
   if (!last)
-    return tg_fail(diag(r), TG_INVALID, "--last-failed: there are no results of a run in %s",
-                   r->store.folder);
+    return tg_fail(diag(r), TG_INVALID, "--last-failed: there are no results of a run in %s", folder);
   for (size_t i = 0; i < r->wanted_count; i++)
     if (failed_in(last, r->suite.cases[r->wanted[i]].id)) r->wanted[count++] = r->wanted[i];
   json_decref(last);

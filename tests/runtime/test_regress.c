@@ -59,6 +59,9 @@ TG_TEST(regress, failures_stop_a_run_and_are_run_again) {
   EXPECT_EQ(json_array_size(json_object_get(r, "cases")), 2);
   EXPECT(case_of(r, "two/tiny/systemc") && case_of(r, "four/tiny/systemc"));
   json_decref(r);
+  EXPECT_STR(tegula("regress f.yaml --list --last-failed --results fr")->out,
+             "two/tiny/systemc\nfour/tiny/systemc\n");
+  EXPECT_EQ(tegula("regress f.yaml --list --last-failed --results none")->status, 2);
   EXPECT_EQ(tegula("regress f.yaml --filter 'o*' --results fr -q")->status, 0);
   EXPECT_HAS(tegula("regress f.yaml --last-failed --results fr")->out, "no case failed");
 }
