@@ -33,10 +33,11 @@ typedef struct tg_tensor_info {
   int64_t dims[TG_TENSOR_MAX_RANK];
   int64_t count;  /* elements */
   tg_dtype dtype; /* the model's element type */
-  bool integer;   /* of an input: an integer type, given as floats here */
+  bool integer;   /* an integer type, given as floats here */
   int64_t rows;   /* ... and it numbers rows of a table of so many (an embedding); 0: not so, or not known */
   int64_t limit;  /* ... whose elements must be below this in magnitude, so that the array computes exactly;
-                     0: as far as FP32 goes */
+                     0: as far as FP32 goes. Of an output of floats, not 0: it is computed of integers that must
+                     be below this, and an element that is NaN ends the run as one of those does that was not */
 } tg_tensor_info;
 
 /* One line of a compilation, without a newline. */
@@ -144,6 +145,11 @@ tg_status tg_session_bind_batch(tg_session *session, int64_t size, tg_diag *diag
 tg_status tg_session_bind_shape(tg_session *session, const char *input, int rank, const int64_t *dims,
                                 tg_diag *diag);
 
+/* Input `name` of a model becomes a constant of it, with these elements, which its type must hold: for values that decide
+ * shapes or branches, and for integers beyond 2^24, which are exact where they are constants. `data` is copied. */
+tg_status tg_session_bind_constant(tg_session *session, const char *name, int rank, const int64_t *dims,
+                                   tg_dtype dtype, const void *data, tg_diag *diag);
+
 /* Compiles a model, once; options NULL: every default. TG_INVALID: it is compiled already, as a session
  * loaded from a program is. */
 tg_status tg_session_compile(tg_session *session, const tg_compile_options *options, tg_diag *diag);
@@ -163,6 +169,10 @@ const tg_tensor_info *tg_session_output(const tg_session *session, int index);
  * not 0 are true. */
 tg_status tg_session_set_input(tg_session *session, const char *name, int rank, const int64_t *dims,
                                const float *data, tg_diag *diag);
+/* The same of elements of `dtype`, integers of 64 bits among them: what the input does not hold exactly, or below its
+ * limit, is TG_INVALID, and so is another value for what is a constant by now; of floats but FP32 each is rounded once. */
+tg_status tg_session_set_elements(tg_session *session, const char *name, int rank, const int64_t *dims,
+                                  tg_dtype dtype, const void *data, tg_diag *diag);
 /* Values uniform in [-1, 1), row numbers, or 0 and 1 for other integers and bools, for every input not
  * set. */
 void tg_session_random_inputs(tg_session *session, uint64_t seed);

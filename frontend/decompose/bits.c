@@ -16,8 +16,13 @@ static tg_value *at_least(tg_build *b, tg_value *x, double number) {
   return with(b, TG_OP_GREATER_OR_EQUAL, x, number);
 }
 
-/* In FP32; what is computed of a run's integers is held below 2^24 by the sum (integers.h). */
-static tg_value *exactly(tg_build *b, tg_value *x) { return f32(b, plus(b, x, 0)); }
+/* In FP32; what is computed of a run's integers is held below 2^24 by the sum (integers.h). NaN, which stands for what
+ * is not, is taken for 0 here: or_inexact puts it back. */
+static tg_value *exactly(tg_build *b, tg_value *x) {
+  tg_value *number = f32(b, plus(b, x, 0));
+  if (tg_is_constant(x)) return number;
+  return tg_build_where(b, tg_build_binary(b, TG_OP_EQUAL, number, number), number, tg_build_number(b, 0));
+}
 
 /* Of `bits`, the result; where an operand is NaN, which stands for what is not exact (integers.h), so is the result. */
 static tg_value *or_inexact(tg_build *b, const tg_node *node, tg_value *bits) {

@@ -80,7 +80,10 @@ static tg_range limited(tg_dtype dtype, double limit, bool guarded) {
 static void begin(const analysis *a) {
   for (int i = 0; i < a->graph->value_count; i++) {
     const tg_value *value = a->graph->values[i];
-    if (!counts(value)) continue;
+    if (!counts(value)) {
+      if (!value->producer) a->known->ranges[i] = tg_range_of_given_floats(value);
+      continue;
+    }
     if (value->kind == TG_VALUE_CONSTANT) a->known->ranges[i] = of_constant(value);
     if (value->kind == TG_VALUE_INPUT && value->dtype != TG_BOOL) a->known->limits[i] = EXACT;
   }
@@ -88,57 +91,29 @@ static void begin(const analysis *a) {
 
 /* --- nodes --- */
 
-static tg_range joined(tg_range a, tg_range b) {
-  return (tg_range){fmin(a.low, b.low), fmax(a.high, b.high), a.guarded || b.guarded};
-}
-
-static tg_range spanned(double a, double b, double c, double d, bool guarded) {
-  return (tg_range){fmin(fmin(a, b), fmin(c, d)), fmax(fmax(a, b), fmax(c, d)), guarded};
-}
-
-static tg_range combined(tg_op op, tg_range a, tg_range b) {
-  bool guarded = a.guarded || b.guarded;
-  switch (op) {
-  case TG_OP_SUB: return (tg_range){a.low - b.high, a.high - b.low, guarded};
-  case TG_OP_MUL: return spanned(a.low * b.low, a.low * b.high, a.high * b.low, a.high * b.high, guarded);
-  case TG_OP_MAX: return (tg_range){fmax(a.low, b.low), fmax(a.high, b.high), guarded};
-  case TG_OP_MIN: return (tg_range){fmin(a.low, b.low), fmin(a.high, b.high), guarded};
-  default: return (tg_range){a.low + b.low, a.high + b.high, guarded};
-  }
-}
-
-static tg_range of_reduction(const tg_node *node, tg_range x) {
-  int64_t results = tg_value_elements(tg_out(node));
-  double count = results ? (double)(tg_value_elements(tg_in(node, 0)) / results) : 0;
-  double most = fmax(fmax(fabs(x.low), fabs(x.high)), 1);
-  switch (node->op) {
-  case TG_OP_REDUCE_SUM: return spanned(x.low * count, x.high * count, 0, 0, x.guarded);
-  case TG_OP_REDUCE_PROD: return (tg_range){-pow(most, count), pow(most, count), x.guarded};
-  default: return x;
-  }
-}
-
-/* Of all operands that are data; Where's condition and positions are none. */
-static tg_range of_operands(const analysis *a, const tg_node *node) {
-  int first = node->op == TG_OP_WHERE, index = tg_op_index_operand(node->op);
-  tg_range range = of(a, tg_in(node, first));
-  for (int i = first + 1; i < node->input_count; i++)
-    if (i != index && counts(tg_in(node, i)))
-      range = tg_op_is(node->op, TG_IS_MOVE) || node->op == TG_OP_WHERE
-                  ? joined(range, of(a, tg_in(node, i)))
-                  : combined(node->op, range, of(a, tg_in(node, i)));
-  if (node->op == TG_OP_PAD) {
-    double value = tg_attr_float(node, TG_ATTR_VALUE);
-    range = joined(range, (tg_range){fmin(value, 0), fmax(value, 0), false});
-  }
-  return range;
+/* Of floats, without their fractions: 0 where they are no numbers, ends of the type where they pass it. */
+static tg_range of_floats(tg_range x, tg_dtype dtype) {
+  tg_range type = tg_range_of_dtype(dtype),
+           whole = {trunc(fmin(x.low, 0)), trunc(fmax(x.high, 0)), x.guarded};
+  if (holds(type, whole) || tg_dtype_size(dtype) <= 2) return holds(type, whole) ? whole : type;
+  return (tg_range){fmax(whole.low, type.low), fmin(whole.high, type.high), x.guarded};
 }
 
 static tg_range of_cast(const analysis *a, const tg_node *node) {
   const tg_value *x = tg_in(node, 0), *y = tg_out(node);
-  double limit = a->known->limits[y->index];
   if (counts(x)) return of(a, x);
-  return limit > 0 ? limited(y->dtype, limit, true) : tg_range_of_dtype(y->dtype);
+  tg_range range = of_floats(of(a, x), y->dtype), fits = limited(y->dtype, a->known->limits[y->index], true);
+  return a->known->limits[y->index] <= 0 || holds(fits, range) ? range : fits;
+}
+
+/* One operation on integers that FP32 holds, of which nothing but a float is made, rounds the exact result once. */
+static bool rounds_once(const tg_node *node) {
+  const tg_value *y = tg_out(node);
+  if ((node->op != TG_OP_ADD && node->op != TG_OP_SUB && node->op != TG_OP_MUL) || y->output_count)
+    return false;
+  for (const tg_use *use = y->uses; use; use = use->next)
+    if (use->node->op != TG_OP_CAST || tg_out(use->node)->dtype != TG_F32) return false;
+  return true;
 }
 
 /* Before the type's size has its say. */
@@ -171,12 +146,12 @@ static tg_status computed(const analysis *a, const tg_node *node, tg_range *out)
   case TG_OP_MUL:
   case TG_OP_MAX:
   case TG_OP_MIN:
-  case TG_OP_WHERE: *out = of_operands(a, node); return TG_OK;
+  case TG_OP_WHERE: *out = tg_range_of_operands(node, a->known->ranges); return TG_OK;
   default:
     if (tg_op_is(node->op, TG_IS_REDUCE) && node->op != TG_OP_REDUCE_MEAN)
-      *out = of_reduction(node, x);
+      *out = tg_range_reduced(node, x);
     else if (tg_op_is(node->op, TG_IS_MOVE))
-      *out = of_operands(a, node);
+      *out = tg_range_of_operands(node, a->known->ranges);
     else
       return fail(a, node, "does not compute with integers of a run");
     return TG_OK;
@@ -206,7 +181,8 @@ static tg_status result(const analysis *a, const tg_node *node, tg_range *out, b
   a->known->wraps[tg_out(node)->index] = false;
   if (dtype == TG_BOOL) return *out = whole, TG_OK;
   if (computed(a, node, out)) return TG_INVALID;
-  *out_over = !only_moves(node) && (out->low < -EXACT || out->high > EXACT);
+  bool rounds = rounds_once(node) && holds(whole, *out);
+  *out_over = !only_moves(node) && !rounds && (out->low < -EXACT || out->high > EXACT);
   if (*out_over || holds(whole, *out)) return TG_OK;
   a->known->wraps[tg_out(node)->index] = true;
   bool is_unsigned = dtype == TG_U32 || dtype == TG_U64;
@@ -215,9 +191,11 @@ static tg_status result(const analysis *a, const tg_node *node, tg_range *out, b
   return TG_OK;
 }
 
-/* NaN stands for what is not exact: a decision would hide it. */
+/* NaN stands for what is not exact: a decision would hide it, and of floats an integer. */
 static bool decides(const tg_node *node) {
-  return tg_op_is(node->op, TG_IS_COMPARE) || (node->op == TG_OP_CAST && tg_out(node)->dtype == TG_BOOL);
+  bool whole = node->op == TG_OP_CAST && counts(tg_out(node));
+  return tg_op_is(node->op, TG_IS_COMPARE) ||
+         (whole && (tg_out(node)->dtype == TG_BOOL || !counts(tg_in(node, 0))));
 }
 
 static tg_status check_operands(const analysis *a, const tg_node *node) {
@@ -225,11 +203,11 @@ static tg_status check_operands(const analysis *a, const tg_node *node) {
   for (int i = 0; i < node->input_count; i++) {
     const tg_value *x = tg_in(node, i);
     int64_t inexact;
-    if (!x || !tg_dtype_is_integer(x->dtype)) continue;
-    if (decides(node) && of(a, x).guarded)
+    if (x && decides(node) && of(a, x).guarded && !tg_range_is_nan_test(node))
       return fail(a, node,
                   "decides by integers computed of floats, which may pass 2^24: the array does not hold such "
                   "exactly");
+    if (!x || !tg_dtype_is_integer(x->dtype)) continue;
     if (i != index && node->op != TG_OP_CAST && tg_is_constant(x) && !is_fp32(x, &inexact))
       return tg_fail(a->diag, TG_INVALID,
                      "node \"%s\" (%s): constant \"%s\" holds %lld, which is no number of FP32: the array "
@@ -258,8 +236,10 @@ static tg_status forwards(const analysis *a, const tg_node **out_over) {
     tg_range range;
     bool over = false;
     if (check_operands(a, node)) return TG_INVALID;
-    if (!counts(tg_out(node))) continue;
-    if (result(a, node, &range, &over)) return TG_INVALID;
+    if (!counts(tg_out(node)))
+      range = tg_range_of_floats(node, a->known->ranges);
+    else if (result(a, node, &range, &over))
+      return TG_INVALID;
     for (int i = 0; i < node->output_count; i++) {
       a->known->ranges[node->outputs[i]->index] = range;
       a->blamed[node->outputs[i]->index] = over;

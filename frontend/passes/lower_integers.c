@@ -76,7 +76,7 @@ static tg_value *guarded(const writer *w, tg_value *x, tg_range range) {
 
 /* What is no number is 0; types of up to 16 bits wrap as they do where processors convert by way of 32,
  * others end at their range. */
-static tg_value *of_float(const writer *w, tg_value *x, tg_dtype dtype, double limit, tg_range range) {
+static tg_value *of_float(const writer *w, tg_value *x, tg_dtype dtype, tg_range range) {
   tg_value *y = truncated(w, x);
   if (tg_dtype_size(dtype) <= 2) {
     y = wrapped(w, y, dtype);
@@ -84,7 +84,7 @@ static tg_value *of_float(const writer *w, tg_value *x, tg_dtype dtype, double l
   } else {
     y = otherwise_zero(w, x, clipped(w, y, tg_range_of_dtype(dtype)));
   }
-  return limit > 0 ? guarded(w, y, range) : y;
+  return range.guarded ? guarded(w, y, range) : y;
 }
 
 static bool is_integer(const tg_value *value) { return value && tg_dtype_is_integer(value->dtype); }
@@ -104,7 +104,7 @@ static void lower_cast(tg_graph *graph, const tg_integers *known, tg_node *cast,
     return;
   }
   if (!from_integer)
-    made = of_float(&w, x, y->dtype, known->limits[y->index], known->ranges[y->index]);
+    made = of_float(&w, x, y->dtype, known->ranges[y->index]);
   else if (known->wraps[y->index])
     made = fitted(&w, x, y->dtype, known->ranges[y->index]);
   if (made == x) {
@@ -171,6 +171,13 @@ static void lower_node(tg_graph *graph, const tg_integers *known, const bool *fr
   if (known->wraps[y->index]) fit_result(graph, from, dtype, known->ranges[y->index]);
 }
 
+/* Floats of integers that may not be exact are NaN then, which whoever reads the outputs takes for none. */
+static void note_guarded_outputs(tg_graph *graph, const tg_integers *known) {
+  graph->guarded_outputs = TG_NEW_ARRAY(graph->arena, bool, (size_t)graph->output_count + 1);
+  for (int i = 0; i < graph->output_count; i++)
+    graph->guarded_outputs[i] = known->ranges[graph->outputs[i]->index].guarded;
+}
+
 static void lower_inputs(tg_graph *graph, const tg_integers *known) {
   for (int i = 0; i < graph->input_count; i++) {
     tg_value *input = graph->inputs[i];
@@ -204,6 +211,7 @@ tg_status tg_lower_integers(tg_graph *graph, tg_diag *diag) {
   if (tg_integers_bound(graph, &known, diag)) return TG_INVALID;
   bool *from_integers = TG_NEW_ARRAY(graph->arena, bool, (size_t)graph->value_count + 1);
   TG_FOR_NODES(graph, from) from_integers[tg_out(from)->index] = is_integer(tg_in(from, 0));
+  note_guarded_outputs(graph, &known);
   keep_known_outputs(graph);
   lower_inputs(graph, &known);
   TG_FOR_NODES_SAFE(graph, from) lower_node(graph, &known, from_integers, from);

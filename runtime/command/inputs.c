@@ -94,17 +94,6 @@ tg_status tg_for_inputs(tg_context *context, tg_session *session, tg_input_visit
   return status;
 }
 
-/* Numbers of float64 that FP32 does not hold would become infinities. */
-static tg_status check_range(tg_context *context, const char *name, const tg_npy *array) {
-  for (int64_t i = 0; array->dtype == TG_F64 && i < array->count; i++) {
-    double x = ((const double *)array->data)[i];
-    if (isfinite(x) && !isfinite((float)x))
-      return tg_fail(&context->diag, TG_INVALID,
-                     "input \"%s\": element %" PRId64 " is %g, which FP32 does not hold", name, i, x);
-  }
-  return TG_OK;
-}
-
 /* Of an input, also one that is a constant by now; TG_NONE: there is none of that name. */
 static tg_dtype type_of(const tg_session *session, const char *name) {
   for (int i = 0; i < tg_session_input_count(session); i++)
@@ -115,16 +104,12 @@ static tg_dtype type_of(const tg_session *session, const char *name) {
 }
 
 static tg_status set_input(tg_context *context, tg_session *session, const char *name, const tg_npy *given) {
-  tg_arena arena = {0};
   tg_npy copy = *given, *array = &copy;
   tg_dtype type = type_of(session, name);
-  if (check_range(context, name, array)) return TG_INVALID;
   if (type && tg_npy_take_as(array, type, &context->diag))
     return tg_diag_prefix(&context->diag, "input \"%s\"", name), TG_INVALID;
-  const float *values = tg_npy_floats(&arena, array);
-  tg_status status = tg_session_set_input(session, name, array->rank, array->dims, values, &context->diag);
-  tg_arena_release(&arena);
-  return status;
+  return tg_session_set_elements(session, name, array->rank, array->dims, array->dtype, array->data,
+                                 &context->diag);
 }
 
 tg_status tg_bind_inputs(tg_context *context, tg_session *session) {

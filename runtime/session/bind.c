@@ -95,6 +95,27 @@ tg_status tg_session_fix_input(tg_session *session, const char *name, const tg_n
   return TG_OK;
 }
 
+static tg_status bind_constant_guarded(tg_session *session, const char *name, int rank, const int64_t *dims,
+                                       tg_dtype dtype, const void *data, tg_diag *diag) {
+  if (tg_session_needs_model(session, diag)) return TG_INVALID;
+  if (!name || rank < 0 || rank > TG_TENSOR_MAX_RANK || (rank && !dims) || !data || dtype <= TG_NONE ||
+      dtype >= TG_DTYPE_COUNT)
+    return tg_fail(diag, TG_INVALID, "%s: a constant needs name, shape, element type and data",
+                   session->path);
+  tg_npy array = {.dtype = dtype, .rank = rank, .count = 1, .data = (void *)data};
+  for (int d = 0; d < rank; d++) {
+    array.dims[d] = dims[d];
+    if (dims[d] < 0 || __builtin_mul_overflow(array.count, dims[d], &array.count))
+      return tg_fail(diag, TG_INVALID, "%s: input \"%s\" cannot have that shape", session->path, name);
+  }
+  return tg_session_fix_input(session, name, &array, diag);
+}
+
+tg_status tg_session_bind_constant(tg_session *session, const char *name, int rank, const int64_t *dims,
+                                   tg_dtype dtype, const void *data, tg_diag *diag) {
+  TG_GUARDED(diag, bind_constant_guarded(session, name, rank, dims, dtype, data, diag));
+}
+
 enum { MOST_FIXED = 1024 }; /* elements of an input that is a constant without being called one */
 
 void tg_session_note_integers(tg_session *session, const tg_npy *array) {

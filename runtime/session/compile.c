@@ -150,6 +150,7 @@ static void note_elements(const tg_session *s) {
     const tg_value *known = s->lowered->known_outputs[i];
     if (!tensor) continue;
     tensor->type = s->outputs[i].dtype;
+    tensor->limit = s->outputs[i].limit;
     size_t bytes = (size_t)s->outputs[i].count * tg_dtype_size(tensor->type);
     if (!known || !bytes) continue;
     uint8_t *copy = TG_NEW_ARRAY(&program->arena, uint8_t, bytes);

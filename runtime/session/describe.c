@@ -111,6 +111,8 @@ void tg_session_describe_graph(tg_session *s) {
     tg_tensor_info *info = &s->outputs[s->output_count++];
     describe(s, info, graph->output_names[i], graph->outputs[i]->rank, sizes);
     info->dtype = output_type(graph, i);
+    info->integer = tg_dtype_is_integer(info->dtype);
+    info->limit = graph->guarded_outputs[i] ? INT64_C(1) << 24 : 0;
   }
   find_rows(s);
 }

@@ -44,19 +44,26 @@ const char *tg_shape_text(char text[200], int rank, const int64_t *dims) {
   return text;
 }
 
+/* Equal numbers, integers in 64 bits; of floats the same bits. */
+static bool same_element(const tg_value *fixed, tg_dtype dtype, const void *data, size_t e) {
+  float own = tg_load_f32(fixed->data, fixed->dtype, e), given = tg_load_f32(data, dtype, e);
+  if (fixed->dtype == TG_BOOL) return (given != 0) == (own != 0);
+  if (!tg_dtype_is_integer(fixed->dtype) || !tg_dtype_is_integer(dtype))
+    return tg_f32_bits(own) == tg_f32_bits(given);
+  int64_t a = tg_load_i64(fixed->data, fixed->dtype, e), b = tg_load_i64(data, dtype, e);
+  return a == b && (a >= 0 || (fixed->dtype == TG_U64) == (dtype == TG_U64));
+}
+
 /* An input that is a constant by now may be given again, as it is. */
 static tg_status set_fixed(const tg_session *s, const char *name, int rank, const int64_t *dims,
-                           const float *data, tg_diag *diag) {
+                           tg_dtype dtype, const void *data, tg_diag *diag) {
   for (size_t i = 0; i < s->fixed_count; i++) {
     const tg_value *value = s->fixed[i];
     if (strcmp(value->name, name)) continue;
     bool same = value->rank == rank;
     for (int d = 0; same && d < rank; d++) same = dims[d] == value->dims[d].size;
-    for (int64_t e = 0; same && e < tg_value_elements(value); e++) {
-      float fixed = tg_load_f32(value->data, value->dtype, (size_t)e);
-      same = value->dtype == TG_BOOL ? (data[e] != 0) == (fixed != 0)
-                                     : tg_f32_bits(fixed) == tg_f32_bits(data[e]);
-    }
+    for (int64_t e = 0; same && e < tg_value_elements(value); e++)
+      same = same_element(value, dtype, data, (size_t)e);
     return same ? TG_OK
                 : tg_fail(diag, TG_INVALID,
                           "input \"%s\" was fixed when the model was compiled: it has other values", name);
@@ -81,32 +88,69 @@ static tg_status check_narrow(const tg_tensor_info *info, const float *data, tg_
   return TG_OK;
 }
 
-static tg_status set_input_guarded(tg_session *session, const char *name, int rank, const int64_t *dims,
-                                   const float *data, tg_diag *diag) {
+/* Numbers that are none of FP32, and would become others. */
+static tg_status check_held(const tg_tensor_info *info, tg_dtype dtype, const void *data, tg_diag *diag) {
+  for (int64_t e = 0; dtype == TG_F64 && e < info->count; e++) {
+    double x = ((const double *)data)[e];
+    if (isfinite(x) && !isfinite((float)x))
+      return tg_fail(diag, TG_INVALID, "input \"%s\": element %" PRId64 " is %g, which FP32 does not hold",
+                     info->name, e, x);
+  }
+  bool rounds =
+      tg_dtype_is_integer(dtype) && !info->integer && info->dtype != TG_BOOL; /* integers have limits */
+  for (int64_t e = 0; rounds && e < info->count; e++) {
+    int64_t x = tg_load_i64(data, dtype, (size_t)e);
+    float held = tg_load_f32(data, dtype, (size_t)e);
+    bool wide = dtype == TG_U64 && x < 0;
+    if (wide ? held >= 0x1p64f || (uint64_t)held != (uint64_t)x : held >= 0x1p63f || (int64_t)held != x)
+      return tg_fail(diag, TG_INVALID,
+                     "input \"%s\": element %" PRId64 " is an integer that FP32 does not hold", info->name,
+                     e);
+  }
+  return TG_OK;
+}
+
+static tg_status set_elements(tg_session *session, const tg_tensor_info *info, tg_dtype dtype,
+                              const void *data, tg_diag *diag) {
+  tg_arena scratch = {0};
+  float *values = TG_NEW_ARRAY(&scratch, float, (size_t)info->count + 1);
+  float **kept = &session->input_data[info - session->inputs];
+  tg_status status = check_held(info, dtype, data, diag);
+  for (int64_t e = 0; e < info->count; e++) values[e] = tg_load_f32(data, dtype, (size_t)e);
+  if (!status && info->integer) status = tg_indices_check(info, values, diag);
+  if (!status && tg_dtype_is_narrow(info->dtype)) status = check_narrow(info, values, diag);
+  if (!status && !*kept) *kept = TG_NEW_ARRAY(&session->arena, float, (size_t)info->count);
+  for (int64_t e = 0; !status && e < info->count; e++)
+    (*kept)[e] = info->dtype == TG_BOOL ? (float)(values[e] != 0) : values[e];
+  tg_arena_release(&scratch);
+  return status;
+}
+
+static tg_status set_elements_guarded(tg_session *session, const char *name, int rank, const int64_t *dims,
+                                      tg_dtype dtype, const void *data, tg_diag *diag) {
   char wanted[200], given[200];
   if (tg_session_needs(session, true, false, diag)) return TG_INVALID;
-  if (!name || (rank > 0 && !dims) || !data)
-    return tg_fail(diag, TG_INVALID, "%s: an input needs name, shape and data", session->path);
+  if (!name || (rank > 0 && !dims) || !data || dtype <= TG_NONE || dtype >= TG_DTYPE_COUNT)
+    return tg_fail(diag, TG_INVALID, "%s: an input needs name, shape, element type and data", session->path);
   for (int i = 0; i < session->input_count; i++) {
     const tg_tensor_info *info = &session->inputs[i];
     if (strcmp(info->name, name)) continue;
     if (info->rank != rank || (rank > 0 && memcmp(info->dims, dims, (size_t)rank * sizeof *dims)))
       return tg_fail(diag, TG_INVALID, "input \"%s\" has shape %s, given is %s", name,
                      tg_shape_text(wanted, info->rank, info->dims), tg_shape_text(given, rank, dims));
-    if (info->integer && tg_indices_check(info, data, diag)) return TG_INVALID;
-    if (tg_dtype_is_narrow(info->dtype) && check_narrow(info, data, diag)) return TG_INVALID;
-    if (!session->input_data[i])
-      session->input_data[i] = TG_NEW_ARRAY(&session->arena, float, (size_t)info->count);
-    for (int64_t e = 0; e < info->count; e++)
-      session->input_data[i][e] = info->dtype == TG_BOOL ? (float)(data[e] != 0) : data[e];
-    return TG_OK;
+    return set_elements(session, info, dtype, data, diag);
   }
-  return set_fixed(session, name, rank, dims, data, diag);
+  return set_fixed(session, name, rank, dims, dtype, data, diag);
+}
+
+tg_status tg_session_set_elements(tg_session *session, const char *name, int rank, const int64_t *dims,
+                                  tg_dtype dtype, const void *data, tg_diag *diag) {
+  TG_GUARDED(diag, set_elements_guarded(session, name, rank, dims, dtype, data, diag));
 }
 
 tg_status tg_session_set_input(tg_session *session, const char *name, int rank, const int64_t *dims,
                                const float *data, tg_diag *diag) {
-  TG_GUARDED(diag, set_input_guarded(session, name, rank, dims, data, diag));
+  return tg_session_set_elements(session, name, rank, dims, TG_F32, data, diag);
 }
 
 static void fill_inputs(tg_session *session, uint64_t seed) {
@@ -162,11 +206,11 @@ static tg_status convert_output(tg_session *s, int i, const uint8_t *stored, tg_
   for (int64_t e = 0; e < info->count; e++) {
     float value = tg_load_f32(stored, tg_storage_dtype(storage), (size_t)e);
     s->output_data[i][e] = value;
-    if (tg_dtype_is_integer(info->dtype) && isnan(value))
+    if ((info->integer || info->limit) && isnan(value))
       return tg_fail(diag, TG_INVALID,
-                     "output \"%s\": element %" PRId64 " is an integer that passes what the array computes "
+                     "output \"%s\": element %" PRId64 " is %s integer that passes what the array computes "
                      "exactly",
-                     info->name, e);
+                     info->name, e, info->integer ? "an" : "NaN, computed of an");
     tg_store_f32(elements, info->dtype, (size_t)e, value);
   }
   s->output_elements[i] = elements;

@@ -45,7 +45,8 @@ typedef struct tg_dram_tensor {
   /* Inputs and outputs, for those who read and write files; the array has no use for it. */
   tg_dtype type; /* the model's element type; TG_NONE: that of the storage */
   int64_t limit; /* inputs: elements must be below this in magnitude, for what is computed of them to be
-                    exact; 0: they need not */
+                    exact; 0: they need not. Outputs of floats: the same of integers that they are computed of,
+                    NaN where one was not */
   const uint8_t *known; /* outputs: elements of `type`, where they are known before the run and the storage
                            does not hold them; else NULL */
 } tg_dram_tensor;

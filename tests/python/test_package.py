@@ -49,6 +49,28 @@ class Package(unittest.TestCase):
         self.assertEqual(done.returncode, 2)
         self.assertIn('no input "C"', done.stderr)
 
+    def test_integers_beyond_floats(self):
+        try:
+            import onnx
+            from onnx import helper
+        except ImportError:
+            self.skipTest("no package onnx")
+        typed = helper.make_tensor_value_info
+        graph = helper.make_graph([helper.make_node("Sub", ["i", "j"], ["y"])], "g",
+                                  [typed(n, onnx.TensorProto.INT64, [3]) for n in "ij"], [typed("y", onnx.TensorProto.INT64, [3])])
+        model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", 13)], ir_version=8)
+        i, j = numpy.array([2**53 + 1, -2**40, 7]), numpy.array([2**53, 1, 7])
+        program = tegula.compile(model, arch="tiny", constants={"i": i, "j": j})
+        for inputs in ({}, {"i": i, "j": j}):
+            numpy.testing.assert_array_equal(program.run(inputs, engine="functional")["y"], i - j)
+        with self.assertRaisesRegex(tegula.Error, "was fixed when the model was compiled"):
+            program.run({"i": i - 1})
+        program = tegula.compile(model, arch="tiny")
+        with self.assertRaisesRegex(tegula.Error, 'input "i": element 0 is 9007199254740992, outside'):
+            program.run({"i": i, "j": j})
+        small = numpy.array([5, -9, 2**22])
+        numpy.testing.assert_array_equal(program.run({"i": small, "j": small[::-1]}, engine="functional")["y"], small - small[::-1])
+
     def test_errors_of_operators_are_numpys(self):
         def bf16(x):  # to nearest, ties to even
             bits = x.view("uint32").astype("uint64")

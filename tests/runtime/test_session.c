@@ -236,13 +236,23 @@ TG_TEST(session, row_numbers_select_rows_and_are_checked) {
 
 /* --- integers */
 
-static tg_session *of_text(tg_arena *arena, const char *name, const char *text) {
+static tg_session *model_of_text(tg_arena *arena, const char *name, const char *text) {
   tg_graph *graph = NULL;
   tg_session *session = NULL;
   tg_diag diag = {""};
   const char *path = tg_arena_printf(arena, "%s/%s.onnx", tg_test_dir(), name);
   if (tg_graph_parse(arena, text, &graph, &diag) || tg_onnx_write(path, graph, &diag) ||
-      tg_session_load(path, &session, &diag) || tg_session_compile(session, &tiny, &diag)) {
+      tg_session_load(path, &session, &diag)) {
+    tg_test_fail(__FILE__, __LINE__, "%s", diag.message);
+    abort();
+  }
+  return session;
+}
+
+static tg_session *of_text(tg_arena *arena, const char *name, const char *text) {
+  tg_diag diag = {""};
+  tg_session *session = model_of_text(arena, name, text);
+  if (tg_session_compile(session, &tiny, &diag)) {
     tg_test_fail(__FILE__, __LINE__, "%s", diag.message);
     abort();
   }
@@ -313,6 +323,49 @@ TG_TEST(session, integers_that_are_not_exact_are_refused) {
   EXPECT_STR(diag.message,
              "output \"b\": element 1 is an integer that passes what the array computes exactly");
   tg_session_close(session);
+  tg_arena_release(&arena);
+}
+
+/* Integers of 64 bits come in and go out as they are, or not at all. */
+TG_TEST(session, elements_in_their_type) {
+  enum { WIDE = (1 << 24) + 1 };
+  tg_arena arena = {0};
+  static const int64_t dims[] = {2}, more[] = {3}, i[] = {INT64_MAX / 3, -WIDE},
+                       other[] = {INT64_MAX / 3 + 1, -WIDE};
+  const char *text =
+      "graph \"g\"\ninput %i: i64[2]\ninput %x: f32[2]\nconst %k: i64[] = [2]\n%a = Mul(%i, %k) @0\n"
+      "%b = Neg(%x) @1\noutput \"a\" %a: i64\noutput \"b\" %b: f32\n";
+  static const tg_session_run_options functional = {.engine = "functional"};
+  for (int constant = 0; constant < 2; constant++) {
+    tg_diag diag = {""};
+    tg_session *session = model_of_text(&arena, "wide", text);
+    if (constant) {
+      EXPECT_EQ(tg_session_bind_constant(session, "i", 1, more, TG_I64, i, &diag), TG_INVALID);
+      EXPECT_EQ(tg_session_bind_constant(session, "n", 1, dims, TG_I64, i, &diag), TG_INVALID);
+      EXPECT_EQ(tg_session_bind_constant(session, "i", 9, dims, TG_I64, i, &diag), TG_INVALID);
+      EXPECT_EQ(tg_session_bind_constant(session, "i", 1, dims, TG_NONE, i, &diag), TG_INVALID);
+      ASSERT(!tg_session_bind_constant(session, "i", 1, dims, TG_I64, i, &diag));
+    }
+    ASSERT(!tg_session_compile(session, &tiny, &diag));
+    EXPECT_EQ(tg_session_set_elements(session, "i", 1, dims, TG_I64, i, &diag),
+              constant ? TG_OK : TG_INVALID);
+    EXPECT_EQ(tg_session_set_elements(session, "i", 1, dims, TG_I64, other, &diag),
+              TG_INVALID); /* one float for both */
+    EXPECT_EQ(tg_session_set_elements(session, "i", 1, dims, TG_DTYPE_COUNT, i, &diag), TG_INVALID);
+    EXPECT_EQ(tg_session_set_elements(session, "x", 1, dims, TG_I64, i, &diag), TG_INVALID);
+    EXPECT(strstr(diag.message, "input \"x\": element 0 is an integer that FP32 does not hold"));
+    EXPECT_EQ(tg_session_set_elements(session, "x", 1, dims, TG_F64, (double[]){1, 1e300}, &diag),
+              TG_INVALID);
+    ASSERT(!tg_session_set_elements(session, "x", 1, dims, TG_F64, (double[]){0.5, -3}, &diag));
+    if (!constant)
+      ASSERT(!tg_session_set_elements(session, "i", 1, dims, TG_I64, (int64_t[]){-5, 70000}, &diag));
+    ASSERT(!tg_session_run(session, &functional, &diag));
+    const int64_t *a = tg_session_output_elements(session, 0);
+    const float *b = tg_session_output_data(session, 1);
+    EXPECT(a[0] == (constant ? 2 * i[0] : -10) && a[1] == (constant ? 2 * i[1] : 140000));
+    EXPECT(b[0] == -0.5f && b[1] == 3);
+    tg_session_close(session);
+  }
   tg_arena_release(&arena);
 }
 

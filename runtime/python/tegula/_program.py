@@ -27,7 +27,7 @@ _NUMPY = {"f32": "float32", "f64": "float64", "f16": "float16", "bf16": "uint16"
 
 
 def compile(model, *, arch="edge", dram=None, energy=None, preset=None, settings=None, batch=None, shapes=None, seed=1, k_tile=0,
-            opt=None, inference=False, example_inputs=None, cast_callback=None, verbose=None, **precision):
+            opt=None, inference=False, example_inputs=None, constants=None, cast_callback=None, verbose=None, **precision):
     """Compiles a model for an array and returns a Program.
 
     model: path, bytes, onnx.ModelProto, or a torch.nn.Module with example_inputs (a tensor or a tuple of them).
@@ -35,6 +35,8 @@ def compile(model, *, arch="edge", dram=None, energy=None, preset=None, settings
     dram: a memory device, "lpddr5-6400" or a YAML file; None: the array's.
     energy: what actions cost, "7nm" or a YAML file; None: the array's (report["energy"]).
     batch: the first dimension where the model leaves it open, as a module's export then does; shapes: of inputs whose sizes are open, by name.
+    constants: arrays, by name of inputs that are constants from here on: what decides shapes or branches, and integers beyond
+    2^24, which are exact then.
     opt: "o0" makes a section of each operator, "o1" fuses them, "o3", the default, does all there is; of results no bit depends on it.
     cast_callback(node, op, dtypes): asked about each operator before the policy; a rule as text, "fp32,keep -> bf16", or None,
     which leaves it to the policy. dtypes: of the operands, "f32", "bf16" and so on, None where there is none.
@@ -58,7 +60,7 @@ def compile(model, *, arch="edge", dram=None, energy=None, preset=None, settings
         options["disable_graphamp"] = f"({own})|{off_limits}" if own else off_limits
     program = Program(data, name)
     try:
-        program._compile(options, arch, settings or {}, batch, shapes or {}, seed, k_tile, opt, inference, cast_callback, talks)
+        program._compile(options, arch, settings or {}, batch, shapes or {}, constants or {}, seed, k_tile, opt, inference, cast_callback, talks)
     except Error:
         program.close()
         raise
@@ -132,13 +134,15 @@ class Program:
     def __exit__(self, *_):
         self.close()
 
-    def _compile(self, options, arch, settings, batch, shapes, seed, k_tile, opt, inference, cast_callback, verbose):
+    def _compile(self, options, arch, settings, batch, shapes, constants, seed, k_tile, opt, inference, cast_callback, verbose):
         if library.tg_session_is_compiled(self._session):
             raise Error("a compiled program cannot be compiled again")
         if batch is not None:
             call("tg_session_bind_batch", self._session, batch)
         for name, shape in shapes.items():
             call("tg_session_bind_shape", self._session, encode(name), len(shape), (c.c_int64 * len(shape))(*shape))
+        for name, value in constants.items():
+            self._give("tg_session_bind_constant", name, value)
         texts = [f"{key}={value}".encode() for key, value in settings.items()]
         chosen = CompileOptions(size=c.sizeof(CompileOptions), arch=encode(arch), setting_count=len(texts), seed=seed,
                                 k_tile=k_tile, opt=encode(opt), inference=inference, verbose=verbose, log=LOG(_say))
@@ -168,13 +172,18 @@ class Program:
     def outputs(self):
         return self._tensors("output")
 
+    def _give(self, function, name, value):
+        """Elements of an input, in the type that they have."""
+        data = numpy.asarray(value, order="C")
+        dtype = next((ours for ours, theirs in _NUMPY.items() if theirs == data.dtype.name and ours != "bf16"), None)
+        if dtype is None:  # long doubles, objects
+            data, dtype = data.astype("float64"), "f64"
+        shape = (c.c_int64 * data.ndim)(*data.shape)
+        call(function, self._session, encode(name), data.ndim, shape, library.tg_dtype_from_name(dtype.encode()), data.ctypes.data)
+
     def _set_inputs(self, inputs, random_inputs):
         for name, value in inputs.items():
-            data = numpy.ascontiguousarray(value, dtype=numpy.float32)
-            if numpy.issubdtype(numpy.asarray(value).dtype, numpy.integer) and not numpy.array_equal(data, value):
-                raise Error(f'input "{name}": holds integers that FP32 does not')
-            shape = (c.c_int64 * data.ndim)(*numpy.shape(value))
-            call("tg_session_set_input", self._session, encode(name), numpy.ndim(value), shape, data.ctypes.data)
+            self._give("tg_session_set_elements", name, value)
         if random_inputs is not None:
             library.tg_session_random_inputs(self._session, random_inputs)
 

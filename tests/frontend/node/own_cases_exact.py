@@ -130,6 +130,35 @@ def remainders(kit):
     kit.case("mod_of_floats", "Mod", [x, y], [x], 13, refused="only integers and, with fmod, floats")
 
 
+def decisions(kit):
+    """What decides by integers of floats is exact where the floats are bounded, and refused where an integer may pass 2^24 unseen."""
+    x, few = kit.f4([3.7, 1e5, -7e3, 2.5]), kit.f4([3.7, 200.2, -7, 2.5])
+    square = [kit.node("Cast", ["x"], ["i"], to=7), kit.node("Mul", ["i", "i"], ["j"]), kit.node("Add", ["j", "i"], ["k"]),
+              kit.node("Cast", ["k"], ["f"], to=1)]
+    whole = np.trunc(x).astype("i8")
+    sums = whole * whole + whole
+    kit.graph("integers_of_floats_cast_twice", square + [kit.node("Cast", ["f"], ["y"], to=7)], [("x", x)], [("y", sums)],
+              13, refused="decides by integers computed of floats")
+    kit.graph("integers_of_floats_compared_as_floats", square + [kit.node("Greater", ["f", "c"], ["y"])], [("x", x)], [("y", sums > 10)],
+              13, [("c", kit.f4(10))], refused="decides by integers computed of floats")
+    kit.graph("integers_of_floats_as_floats", square, [("x", x)], [("f", kit.f4(sums))], 13, refused="computed of an integer that passes")
+    kit.graph("integers_of_few_floats_as_floats", square, [("x", few)], [("f", kit.f4([12, 40200, 42, 6]))], 13)
+    i = np.array([5000, -16000000, 3, 16777215])
+    kit.graph("product_as_float", [kit.node("Mul", ["i", "i"], ["j"]), kit.node("Cast", ["j"], ["y"], to=1)], [("i", i)], [("y", (i * i).astype("f4"))], 13)
+    i = np.array([46079, -46000, 3], "i4")  # what int32 holds; its products beyond that wrap
+    kit.graph("product_as_float_int32", [kit.node("Mul", ["i", "i"], ["j"]), kit.node("Cast", ["j"], ["y"], to=1)], [("i", i)], [("y", (i * i).astype("f4"))], 13)
+    bits = [kit.node("Cast", ["a"], ["i"], to=6), kit.node("BitwiseAnd", ["i", "m"], ["j"]), kit.node("Equal", ["j", "c"], ["y"])]
+    constants = [("m", np.array(5, "i4")), ("c", np.array(1, "i4"))]
+    for name, first, low in (("clip", kit.node("Clip", ["x", "low", "high"], ["a"]), -100), ("min", kit.node("Min", ["x", "high"], ["b"]), None),
+                             ("sigmoid", kit.node("Sigmoid", ["x"], ["b"]), 0)):
+        given = few if low is None else np.clip(few, low, 255) if low else 1 / (1 + np.exp(-few)) * 250
+        nodes = [first] if low == -100 else [first, kit.node("Max", ["b", "low"], ["a"]) if low is None else kit.node("Mul", ["b", "high"], ["a"])]
+        kit.graph("bits_of_floats_" + name, nodes + bits, [("x", few)], [("y", (np.trunc(given).astype("i4") & 5) == 1)], 18,
+                  constants + [("low", kit.f4(-100)), ("high", kit.f4(250 if low == 0 else 255))])
+    kit.graph("bits_of_any_floats", [kit.node("Identity", ["x"], ["a"])] + bits, [("x", few)], [("y", few > 0)], 18, constants,
+              refused="decides by integers computed of floats")
+
+
 def gathers(kit):
     at = kit.rng.integers(-5, 5, (3, 7))
     for dtype in ("i1", "u1", "i2", "i4", "i8"):
@@ -212,4 +241,4 @@ def collecting(kit):
               [("n", np.array(5)), ("one", np.ones((2, 3), "f4"))])
 
 
-GROUPS = (quotients, wide_products, quantized, reductions, remainders, gathers, activations, sizes_of_one, running_statistics, collecting)
+GROUPS = (quotients, wide_products, quantized, reductions, remainders, decisions, gathers, activations, sizes_of_one, running_statistics, collecting)
