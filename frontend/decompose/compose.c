@@ -26,6 +26,8 @@ static bool has_constant_bounds(const tg_node *node) {
 bool tg_must_compose(const tg_node *node) {
   switch (node->op) {
   case TG_OP_MAX_POOL: return is_volume(node) || !tg_dtype_is_float(tg_in(node, 0)->dtype);
+  case TG_OP_MATMUL:
+  case TG_OP_GEMM: return tg_dtype_is_integer(tg_in(node, 0)->dtype);
   case TG_OP_CONV:
   case TG_OP_CONV_TRANSPOSE:
   case TG_OP_AVERAGE_POOL: return is_volume(node);

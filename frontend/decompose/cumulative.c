@@ -30,7 +30,7 @@ tg_status tg_make_cumulative(tg_build *b, tg_node *node, tg_value **results, tg_
     return tg_fail(diag, TG_INVALID, "axis %" PRId64 " is outside rank %d", axis, x->rank);
   int at = (int)(axis < 0 ? axis + x->rank : axis);
   int64_t n = x->dims[at].size;
-  if (!tg_value_elements(x)) return tg_fail(diag, TG_INVALID, "its data is empty");
+  if (!tg_value_elements(x)) return results[0] = tg_build_unary(b, TG_OP_IDENTITY, x), TG_OK;
   if (tg_dtype_is_float(x->dtype)) y = f32(b, y);
   if (reverse) y = reversed(b, y, at);
   if (tg_attr_int(node, TG_ATTR_EXCLUSIVE)) y = shifted(b, y, at, 1, product);

@@ -91,7 +91,14 @@ tg_status tg_make_top_k(tg_build *b, tg_node *node, tg_value **results, tg_diag 
   int64_t n = x->dims[axis].size;
   if (k < 0 || k > n) return tg_fail(diag, TG_INVALID, "K = %" PRId64 " is not among %" PRId64, k, n);
   if (tg_compose_bounded((double)tg_value_elements(x) * (double)n, diag)) return TG_INVALID;
-  if (!k) return tg_fail(diag, TG_INVALID, "K = 0 is not supported");
+  if (!k) {
+    int64_t sizes[TG_MAX_RANK];
+    tg_value_sizes(x, sizes);
+    sizes[axis] = 0;
+    results[0] = tg_build_constant(b, x->dtype, x->rank, sizes, NULL);
+    if (node->output_count > 1) results[1] = tg_build_constant(b, TG_I64, x->rank, sizes, NULL);
+    return TG_OK;
+  }
   int last = x->rank - 1;
   tg_value *rows = tg_build_move(b, x, axis, last);
   tg_value *rank = ranks(b, rows, tg_attr_int(node, TG_ATTR_LARGEST) != 0);

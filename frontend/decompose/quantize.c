@@ -118,7 +118,9 @@ void tg_dynamic_range(tg_build *b, tg_value *x, tg_value **out_scale, tg_value *
            *low = x->rank ? tg_build_reshape(b, tg_build_reduce(b, TG_OP_REDUCE_MIN, x, all), 0, NULL) : x;
   high = with(b, TG_OP_MAX, high, 0);
   low = with(b, TG_OP_MIN, low, 0);
-  *out_scale = tg_exact_quotient(b, sub(b, high, low), tg_build_number(b, 255));
+  tg_value *scale = tg_exact_quotient(b, sub(b, high, low), tg_build_number(b, 255));
+  *out_scale =
+      tg_build_where(b, with(b, TG_OP_EQUAL, scale, 0), tg_build_number(b, 1), scale); /* all zeros */
   tg_value *zero = tg_exact_quotient(b, tg_build_unary(b, TG_OP_NEG, low), divisor_of(b, *out_scale));
   *out_zero = tg_quantized(b, zero, NULL, TG_U8);
 }

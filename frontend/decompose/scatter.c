@@ -56,8 +56,8 @@ static tg_status check(const tg_node *node, tg_diag *diag) {
   if (!tg_dtype_is_integer(indices->dtype)) return tg_fail(diag, TG_INVALID, "its indices are no integers");
   if ((updates && !computes(x)) || (updates && updates->dtype != x->dtype))
     return tg_fail(diag, TG_INVALID, "element type %s is not supported here", tg_dtype_name(x->dtype));
-  if (!x->rank || !tg_value_elements(x) || !tg_value_elements(indices))
-    return tg_fail(diag, TG_INVALID, "a scalar or an empty operand is not supported");
+  if (!x->rank || (!tg_value_elements(x) && tg_value_elements(indices)))
+    return tg_fail(diag, TG_INVALID, "positions in a scalar or in empty data are not supported");
   if (updates && combination_of(node) == UNKNOWN)
     return tg_fail(diag, TG_INVALID, "reduction \"%s\" is not known", tg_attr_text(node, TG_ATTR_REDUCTION));
   return TG_OK;
@@ -75,6 +75,7 @@ tg_status tg_make_scatter_elements(tg_build *b, tg_node *node, tg_value **result
     fits = pads[x->rank + d] >= 0;
   }
   if (!fits) return tg_fail(diag, TG_INVALID, "indices and updates do not fit the data");
+  if (!tg_value_elements(indices)) return results[0] = tg_build_unary(b, TG_OP_IDENTITY, x), TG_OK;
   if (tg_compose_bounded((double)tg_value_elements(x) * (double)indices->dims[axis].size, diag))
     return TG_INVALID;
   tg_value *i = from_begin(b, indices, size);
@@ -123,6 +124,7 @@ tg_status tg_make_scatter_nd(tg_build *b, tg_node *node, tg_value **results, tg_
           inner = tg_value_elements_between(x, (int)depth, x->rank);
   if (rows >= 1 << 24 || tg_value_elements(updates) != tuples * inner)
     return tg_fail(diag, TG_INVALID, "the updates do not fit");
+  if (!tuples || !tg_value_elements(x)) return results[0] = tg_build_unary(b, TG_OP_IDENTITY, x), TG_OK;
   int64_t matrix[] = {rows, inner}, each[] = {tuples, inner};
   if (combination_of(node) == SUM && tg_dtype_is_float(x->dtype)) {
     tg_value *operands[] = {tg_build_reshape(b, x, 2, matrix), row_numbers(b, indices, x, 0, (int)depth),
@@ -156,12 +158,14 @@ tg_status tg_make_gather_nd(tg_build *b, tg_node *node, tg_value **results, tg_d
   }
   if (depth < 1 || depth > x->rank - first)
     return tg_fail(diag, TG_INVALID, "tuples of %" PRId64 " indices for data of rank %d", depth, x->rank);
-  int64_t tuples = tg_value_elements(indices) / depth / batches, sizes[2 * TG_MAX_RANK],
+  int64_t tuples = batches ? tg_value_elements(indices) / depth / batches : 0, sizes[2 * TG_MAX_RANK],
           rows = tg_value_elements_between(x, first, first + (int)depth),
           inner = tg_value_elements_between(x, first + (int)depth, x->rank);
   for (int d = 0; d + 1 < indices->rank; d++) sizes[rank++] = indices->dims[d].size;
   for (int d = first + (int)depth; d < x->rank; d++) sizes[rank++] = x->dims[d].size;
   if (rank > TG_MAX_RANK) return tg_fail(diag, TG_INVALID, "rank %d is above %d", rank, TG_MAX_RANK);
+  if (!tuples || !tg_value_elements(x))
+    return results[0] = tg_build_constant(b, dtype, rank, sizes, NULL), TG_OK;
   if ((double)batches * (double)rows >= 1 << 24)
     return tg_fail(diag, TG_INVALID, "%" PRId64 " slices of %" PRId64 " batches are too many", rows, batches);
   int64_t list[] = {batches, tuples}, all[] = {batches * tuples}, table[] = {batches * rows, inner};

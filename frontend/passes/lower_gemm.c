@@ -32,7 +32,7 @@ static void lower_gemm(tg_graph *graph, tg_node *gemm) {
   tg_node *matmul = tg_rewrite_node(graph, TG_OP_MATMUL, gemm->name, operands, 2, TG_F32, gemm, gemm->id);
   made_for(gemm, matmul);
   tg_value *result = scaled(graph, gemm, tg_out(matmul), alpha);
-  if (c) {
+  if (c && beta != 0) { /* as BLAS has it: C is not read where beta is 0, be it infinite */
     tg_value *sum[] = {result, scaled(graph, gemm, c, beta)};
     result = tg_out(made_for(gemm, tg_rewrite_node(graph, TG_OP_ADD, gemm->name, sum, 2, TG_F32, gemm, -1)));
   }

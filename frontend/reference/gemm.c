@@ -103,7 +103,7 @@ void tg_reference_gemm(const tg_node *node, const void *const *inputs, void *out
       float product = chain(ta ? wa + m : wa + m * k_count, ta ? m_count : 1, tb ? wb + n * k_count : wb + n,
                             tb ? 1 : n_count, k_count);
       float value = alpha * product;
-      if (c) value += beta * element_of_c(c, wc, m, n);
+      if (c && beta != 0) value += beta * element_of_c(c, wc, m, n);
       tg_store_f32(output, y->dtype, (size_t)(m * n_count + n), value);
     }
   free(wa);

@@ -159,6 +159,33 @@ def decisions(kit):
               refused="decides by integers computed of floats")
 
 
+def whole_products(kit):
+    """Matrices of integers."""
+    for name, left, right in (("batches", (2, 1, 3, 4), (3, 4, 2)), ("row", (4,), (3, 4, 2)), ("column", (2, 3, 4), (4,)), ("dot", (4,), (4,)), ("nothing", (3, 0), (0, 2))):
+        for dtype in ("i4", "u8"):
+            a, b = (kit.rng.integers(0 if dtype[0] == "u" else -900, 900, s).astype(dtype) for s in (left, right))
+            kit.case("matmul_whole_%s_%s" % (name, dtype), "MatMul", [a, b], [np.matmul(a, b)], 13)
+    a, b, c = kit.rng.integers(-9, 9, (4, 3)), kit.rng.integers(-9, 9, (2, 4)), np.array([[1], [-2], [3]])
+    kit.case("gemm_whole", "Gemm", [a, b, c], [2 * a.T @ b.T + 3 * c], 13, transA=1, transB=1, alpha=2.0, beta=3.0)
+    kit.case("gemm_whole_halves", "Gemm", [a, b, c], [a], 13, transA=1, transB=1, alpha=0.5, refused="alpha 0.5")
+    kit.case("matmul_whole_beyond", "MatMul", [np.full((1, 9), 1900), np.full((9, 1), 1900)], [np.array([[9 * 1900 ** 2]])], 13, refused="outside [-")
+    x = kit.normal(2, 3)
+    kit.case("gemm_beta_0", "Gemm", [x, x.T.copy(), kit.f4([np.nan, np.inf])], [x @ x.T], 13, beta=0.0)
+
+
+def empties(kit):
+    """Nothing to do, and nothing chosen."""
+    x, none = kit.normal(3, 4), np.zeros((0, 1), "i8")
+    kit.case("cumsum_of_nothing", "CumSum", [np.zeros((2, 0), "f4"), np.array(1)], [np.zeros((2, 0), "f4")], 14, constants=(1,))
+    kit.case("topk_of_none", "TopK", [x, np.array([0])], [np.zeros((3, 0), "f4"), np.zeros((3, 0), "i8")], 11, constants=(1,))
+    kit.case("scatter_nd_of_nothing", "ScatterND", [x, none, np.zeros((0, 4), "f4")], [x], 18)
+    kit.case("scatter_elements_of_nothing", "ScatterElements", [x, np.zeros((0, 4), "i8"), np.zeros((0, 4), "f4")], [x], 18)
+    kit.case("gather_nd_of_nothing", "GatherND", [x, none], [np.zeros((0, 4), "f4")], 13)
+    kit.case("gather_nd_in_nothing", "GatherND", [x[:0], np.zeros((1, 1), "i8")], [np.zeros((1, 4), "f4")], 13, refused="in empty data")
+    zeros = np.zeros(5, "f4")
+    kit.case("dynamic_quantize_zeros", "DynamicQuantizeLinear", [zeros], [np.zeros(5, "u1"), np.float32(1), np.uint8(0)], 11)
+
+
 def gathers(kit):
     at = kit.rng.integers(-5, 5, (3, 7))
     for dtype in ("i1", "u1", "i2", "i4", "i8"):
@@ -241,4 +268,4 @@ def collecting(kit):
               [("n", np.array(5)), ("one", np.ones((2, 3), "f4"))])
 
 
-GROUPS = (quotients, wide_products, quantized, reductions, remainders, decisions, gathers, activations, sizes_of_one, running_statistics, collecting)
+GROUPS = (quotients, wide_products, quantized, reductions, remainders, whole_products, empties, decisions, gathers, activations, sizes_of_one, running_statistics, collecting)
