@@ -191,11 +191,17 @@ static tg_status result(const analysis *a, const tg_node *node, tg_range *out, b
   return TG_OK;
 }
 
-/* NaN stands for what is not exact: a decision would hide it, and of floats an integer. */
-static bool decides(const tg_node *node) {
-  bool whole = node->op == TG_OP_CAST && counts(tg_out(node));
-  return tg_op_is(node->op, TG_IS_COMPARE) ||
-         (whole && (tg_out(node)->dtype == TG_BOOL || !counts(tg_in(node, 0))));
+/* NaN stands for what is not exact: a decision, a row by that number, or an integer made of such a float would hide it. */
+static bool decides(const tg_node *node, int operand) {
+  if (tg_op_is(node->op, TG_IS_COMPARE)) return !tg_range_is_nan_test(node);
+  if (operand == tg_op_index_operand(node->op)) return true;
+  if (node->op != TG_OP_CAST || !counts(tg_out(node))) return false;
+  return tg_out(node)->dtype == TG_BOOL || !counts(tg_in(node, 0));
+}
+
+bool tg_integers_decide(const tg_integers *known, const tg_node *node, int operand) {
+  const tg_value *x = tg_in(node, operand);
+  return x && known->ranges[x->index].guarded && decides(node, operand);
 }
 
 static tg_status check_operands(const analysis *a, const tg_node *node) {
@@ -203,7 +209,7 @@ static tg_status check_operands(const analysis *a, const tg_node *node) {
   for (int i = 0; i < node->input_count; i++) {
     const tg_value *x = tg_in(node, i);
     int64_t inexact;
-    if (x && decides(node) && of(a, x).guarded && !tg_range_is_nan_test(node))
+    if (a->graph->carry_count && tg_integers_decide(a->known, node, i))
       return fail(a, node,
                   "decides by integers computed of floats, which may pass 2^24: the array does not hold such "
                   "exactly");

@@ -171,6 +171,33 @@ static void lower_node(tg_graph *graph, const tg_integers *known, const bool *fr
   if (known->wraps[y->index]) fit_result(graph, from, dtype, known->ranges[y->index]);
 }
 
+/* A node that decides by what may not be exact, and by which operand; or that operand, where the node does not stay. */
+typedef struct decision {
+  const tg_node *node;
+  int operand;
+  tg_value *value;
+} decision;
+
+static int find_decisions(const tg_graph *graph, const tg_integers *known, decision **out_decisions) {
+  size_t count = 0, capacity = 0;
+  *out_decisions = NULL;
+  TG_FOR_NODES(graph, node)
+  for (int i = 0; i < node->input_count; i++) {
+    if (!tg_integers_decide(known, node, i)) continue;
+    bool leaves = node->op == TG_OP_CAST && is_integer(tg_out(node));
+    decision found = {node, i, leaves ? tg_in(node, i) : NULL};
+    TG_PUSH(graph->arena, *out_decisions, count, capacity, found);
+  }
+  return (int)count;
+}
+
+static void show_decisions(tg_graph *graph, const decision *decisions, int count) {
+  tg_value **values = TG_NEW_ARRAY(graph->arena, tg_value *, (size_t)count + 1);
+  for (int i = 0; i < count; i++)
+    values[i] = decisions[i].value ? decisions[i].value : tg_in(decisions[i].node, decisions[i].operand);
+  tg_integers_show(graph, values, count);
+}
+
 /* Floats of integers that may not be exact are NaN then, which whoever reads the outputs takes for none. */
 static void note_guarded_outputs(tg_graph *graph, const tg_integers *known) {
   graph->guarded_outputs = TG_NEW_ARRAY(graph->arena, bool, (size_t)graph->output_count + 1);
@@ -211,10 +238,13 @@ tg_status tg_lower_integers(tg_graph *graph, tg_diag *diag) {
   if (tg_integers_bound(graph, &known, diag)) return TG_INVALID;
   bool *from_integers = TG_NEW_ARRAY(graph->arena, bool, (size_t)graph->value_count + 1);
   TG_FOR_NODES(graph, from) from_integers[tg_out(from)->index] = is_integer(tg_in(from, 0));
+  decision *decisions;
+  int decided = find_decisions(graph, &known, &decisions);
   note_guarded_outputs(graph, &known);
   keep_known_outputs(graph);
   lower_inputs(graph, &known);
   TG_FOR_NODES_SAFE(graph, from) lower_node(graph, &known, from_integers, from);
+  show_decisions(graph, decisions, decided);
   return TG_OK;
 }
 

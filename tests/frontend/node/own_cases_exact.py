@@ -131,18 +131,25 @@ def remainders(kit):
 
 
 def decisions(kit):
-    """What decides by integers of floats is exact where the floats are bounded, and refused where an integer may pass 2^24 unseen."""
-    x, few = kit.f4([3.7, 1e5, -7e3, 2.5]), kit.f4([3.7, 200.2, -7, 2.5])
+    """What decides by integers of floats is exact, or an error of the run where an integer passed 2^24 on the way."""
+    far, few = kit.f4([3.7, 1e5, -7e3, 2.5]), kit.f4([3.7, 200.2, -7, 2.5])
     square = [kit.node("Cast", ["x"], ["i"], to=7), kit.node("Mul", ["i", "i"], ["j"]), kit.node("Add", ["j", "i"], ["k"]),
               kit.node("Cast", ["k"], ["f"], to=1)]
-    whole = np.trunc(x).astype("i8")
-    sums = whole * whole + whole
-    kit.graph("integers_of_floats_cast_twice", square + [kit.node("Cast", ["f"], ["y"], to=7)], [("x", x)], [("y", sums)],
-              13, refused="decides by integers computed of floats")
-    kit.graph("integers_of_floats_compared_as_floats", square + [kit.node("Greater", ["f", "c"], ["y"])], [("x", x)], [("y", sums > 10)],
-              13, [("c", kit.f4(10))], refused="decides by integers computed of floats")
-    kit.graph("integers_of_floats_as_floats", square, [("x", x)], [("f", kit.f4(sums))], 13, refused="computed of an integer that passes")
-    kit.graph("integers_of_few_floats_as_floats", square, [("x", few)], [("f", kit.f4([12, 40200, 42, 6]))], 13)
+    for name, x in (("far", far), ("few", few)):
+        whole = np.trunc(x).astype("i8")
+        sums = whole * whole + whole
+        how = dict(refused="an integer that passes what the array computes exactly") if name == "far" else {}
+        kit.graph("integers_of_floats_cast_twice_" + name, square + [kit.node("Cast", ["f"], ["y"], to=7)], [("x", x)], [("y", sums)], 13, **how)
+        kit.graph("integers_of_floats_compared_" + name, square + [kit.node("Greater", ["k", "c"], ["y"])], [("x", x)], [("y", sums > 10)], 13,
+                  [("c", np.array(10))], **how)
+        kit.graph("integers_of_floats_compared_as_floats_" + name, square + [kit.node("Greater", ["f", "c"], ["g"]), kit.node("Where", ["g", "x", "c"], ["y"])],
+                  [("x", x)], [("y", np.where(sums > 10, x, np.float32(10)))], 13, [("c", kit.f4(10))], **how)
+        kit.graph("integers_of_floats_as_floats_" + name, square, [("x", x)], [("f", kit.f4(sums))], 13, **how)
+        kit.graph("integers_of_floats_sorted_" + name, square + [kit.node("TopK", ["k", "two"], ["v", "y"])], [("x", x)],
+                  [("v", np.sort(sums)[:1:-1]), ("y", np.argsort(-sums, kind="stable")[:2])], 13, [("two", np.array([2]))], **how)
+        table = kit.normal(7, 3)
+        rows = [kit.node("Mod", ["k", "seven"], ["m"]), kit.node("Gather", ["table", "m"], ["y"])]
+        kit.graph("integers_of_floats_as_rows_" + name, square + rows, [("x", x)], [("y", table[sums % 7])], 13, [("seven", np.array(7)), ("table", table)], **how)
     i = np.array([5000, -16000000, 3, 16777215])
     kit.graph("product_as_float", [kit.node("Mul", ["i", "i"], ["j"]), kit.node("Cast", ["j"], ["y"], to=1)], [("i", i)], [("y", (i * i).astype("f4"))], 13)
     i = np.array([46079, -46000, 3], "i4")  # what int32 holds; its products beyond that wrap
@@ -155,8 +162,9 @@ def decisions(kit):
         nodes = [first] if low == -100 else [first, kit.node("Max", ["b", "low"], ["a"]) if low is None else kit.node("Mul", ["b", "high"], ["a"])]
         kit.graph("bits_of_floats_" + name, nodes + bits, [("x", few)], [("y", (np.trunc(given).astype("i4") & 5) == 1)], 18,
                   constants + [("low", kit.f4(-100)), ("high", kit.f4(250 if low == 0 else 255))])
-    kit.graph("bits_of_any_floats", [kit.node("Identity", ["x"], ["a"])] + bits, [("x", few)], [("y", few > 0)], 18, constants,
-              refused="decides by integers computed of floats")
+    kit.graph("bits_of_any_floats", [kit.node("Identity", ["x"], ["a"])] + bits, [("x", few)], [("y", (np.trunc(few).astype("i4") & 5) == 1)], 18, constants)
+    kit.graph("bits_of_any_floats_far", [kit.node("Identity", ["x"], ["a"])] + bits, [("x", few * 1e7)], [("y", few > 0)], 18, constants,
+              refused="an integer that passes what the array computes exactly")
 
 
 def whole_products(kit):
