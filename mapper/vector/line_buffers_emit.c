@@ -1,22 +1,9 @@
 /* The section of a pool or depthwise convolution from line buffers: loads of blocks, VOPs, stores. */
-#include "mapper/vector/line_buffers.h"
+#include "mapper/vector/line_buffers_emission.h"
 
-#include <assert.h>
-#include <string.h>
+enum { IMAGE, WEIGHTS, BIAS, RESULT };
 
-enum { IMAGE, WEIGHTS, BIAS, RESULT, TENSORS };
-
-typedef struct emission {
-  tg_build b;
-  const tg_line_kernel *k;
-  const tg_line_tiling *t;
-  tg_channel channels[TG_LINE_CHANNELS];
-  tg_store_port port;
-  tg_egress_plan egress;
-  tg_vx_instr microcode;
-  int entry[TENSORS];
-  int64_t residue[TENSORS];
-} emission;
+typedef tg_line_emission emission;
 
 static bool is_joined(const emission *e) { return tg_line_is_joined(e->b.m, e->k, e->t); }
 static int64_t take_of(const emission *e) { return tg_line_take_of(e->b.m, e->t); }
@@ -198,104 +185,6 @@ static void emit_own_weights(void *user, const tg_stage *stage, tg_queue *queue,
   emit_weights(e, stage, queue, r * e->b.m->cols + col, tg_checkerboard_mask(r, col));
 }
 
-/* ---- VOPs ---- */
-
-/* `first`: rows from the buffer's first to the stream's; the stream has nothing to do with the banks before. */
-static tg_stream *set_stream(const emission *e, tg_vx_instr *vop, int number, int kind,
-                             const tg_buffer *buffer, int64_t first) {
-  tg_stream *s = tg_stream_of_mut(vop, number);
-  int64_t bank = buffer->base / tg_bank_rows(e->b.m);
-  s->kind = kind;
-  tg_set_operand(&s->at, buffer, false);
-  s->at.base += first;
-  s->banks = buffer->banks - (s->at.base / tg_bank_rows(e->b.m) - bank);
-  s->row[2] = tg_kind_flits(e->b.m, kind, tg_lanes(e->b.m));
-  return s;
-}
-
-static void set_streams(const emission *e, tg_vx_instr *vop) {
-  const tg_line_kernel *k = e->k;
-  const tg_line_tiling *t = e->t;
-  const tg_windows *w = k->windows;
-  const tg_params *m = e->b.m;
-  int64_t offsets[TG_STREAMS], pixel = tg_line_position(m, t, k->image_kind),
-                               row = tg_line_image_columns(k, t) * pixel, weights = 0;
-  int columns = tg_line_columns(k, t, offsets);
-  for (int i = 0; i < columns; i++) {
-    tg_stream *s = set_stream(e, vop, i, k->image_kind, &e->channels[TG_LINE_IMAGE].ring, offsets[i] * pixel);
-    s->row[0] = w->row_step[0] * row;
-    s->row[1] = t->unroll * w->row_step[1] * pixel;
-    s->j[0] = w->tap_step[0] * row;
-    s->j[1] = w->tap_step[1] * pixel;
-  }
-  if (k->weights) weights = tg_line_position(m, t, k->weights_kind);
-  for (uint32_t q = 0; k->weights && q < t->taps; q++) {
-    tg_stream *s = set_stream(e, vop, tg_line_weights_stream(k, t, q), k->weights_kind,
-                              &e->channels[TG_LINE_WEIGHTS].ring, q * weights);
-    s->j[0] = w->taps[1] * weights;
-    s->j[1] = weights;
-  }
-  if (k->bias)
-    (void)set_stream(e, vop, tg_line_bias_stream(k, t), k->bias_kind, &e->channels[TG_LINE_WEIGHTS].ring,
-                     w->taps[0] * w->taps[1] * weights);
-  int64_t result = tg_line_position(m, t, k->result_kind);
-  for (uint32_t u = 0; u < t->unroll; u++) {
-    tg_stream *s =
-        set_stream(e, vop, tg_line_result_stream(k, t, u), k->result_kind, &e->port.buffer, u * result);
-    s->store = 1;
-    s->row[0] = tg_line_groups(t) * t->unroll * result;
-    s->row[1] = t->unroll * result;
-  }
-}
-
-typedef struct place {
-  int64_t pixel, channel;
-} place;
-
-/* The first result of block number `number`. */
-static place place_of(const emission *e, int64_t number) {
-  const tg_line_tiling *t = e->t;
-  int64_t rest = number / t->blocks[2], columns = e->k->windows->rows[1], rows = e->k->windows->rows[0];
-  place at = {.channel = number % t->blocks[2] * take_of(e)};
-  if (t->blocks[1] > 1) /* of an image */
-    at.pixel = rest / t->blocks[1] * t->rows * columns + rest % t->blocks[1] * t->columns;
-  else
-    at.pixel = (rest / t->blocks[0] * rows + rest % t->blocks[0] * t->rows) * columns;
-  return at;
-}
-
-static void set_rounding(const emission *e, tg_vx_instr *vop, uint32_t r, uint32_t col) {
-  const tg_line_tiling *t = e->t;
-  int64_t columns = e->k->windows->rows[1], tile = r * e->b.m->cols + col;
-  place first = place_of(e, tile), next = place_of(e, tile + tg_tiles(e->b.m));
-  vop->sr_key = TG_KEY_PRODUCT;
-  vop->sr_row = (uint32_t)first.pixel;
-  vop->sr_col = (uint32_t)first.channel;
-  vop->sr_row_delta[0] = t->blocks[1] > 1 ? (uint32_t)(e->k->windows->rows[0] * columns) : 0;
-  vop->sr_row_delta[1] = t->rounds > 1 ? (uint32_t)(next.pixel - first.pixel) : 0;
-  vop->sr_row_row[0] = (uint32_t)columns;
-  vop->sr_row_row[1] = t->unroll;
-  vop->sr_col_row[2] = tg_lanes(e->b.m);
-}
-
-static tg_instr *push_vop(const emission *e, tg_queue *queue, uint32_t r, uint32_t col) {
-  const tg_line_tiling *t = e->t;
-  tg_instr *in = tg_build_push(&e->b, queue, TG_OP_vx_vop);
-  tg_vx_instr *vop = &in->vx;
-  memcpy(vop->seg_begin, e->microcode.seg_begin, sizeof vop->seg_begin);
-  memcpy(vop->seg_len, e->microcode.seg_len, sizeof vop->seg_len);
-  vop->seg_repeat = 1 << 1;
-  vop->row_count[0] = t->rows;
-  vop->row_count[1] = tg_line_groups(t);
-  vop->row_count[2] = t->vectors;
-  vop->rows = vop->row_count[0] * vop->row_count[1] * vop->row_count[2];
-  vop->j_count[0] = e->k->windows->taps[0];
-  vop->j_count[1] = e->k->windows->taps[1] / t->taps;
-  set_streams(e, vop);
-  if (e->k->rounds) set_rounding(e, vop, r, col);
-  return in;
-}
-
 /* ---- stores ---- */
 
 static void fill_store(const void *user, int port, uint32_t r, uint32_t col, tg_agcu_instr *store) {
@@ -369,7 +258,7 @@ static void emit_stage(void *user, const tg_stage *stage, tg_queue *queue, tg_tu
     else
       tg_checkerboard_each(m, stage, queue, at, emit_own_weights, user);
     break;
-  case TG_STAGE_VOP: unit.in = push_vop(e, queue, at.r, at.col), meet(e, stage, unit); break;
+  case TG_STAGE_VOP: tg_line_emit_vops(e, stage, queue, at.r, at.col); break;
   case TG_STAGE_RESULTS: tg_egress_emit(&e->b, &e->egress, stage, queue, at, fill_store, e); break;
   }
 }
@@ -381,7 +270,7 @@ tg_status tg_emit_lines(tg_compile *c, const tg_kernel *kernel, const tg_line_ke
   tg_build_begin(&e.b, c, name);
   if (!allocate(&e)) return tg_fail(c->diag, TG_INVALID, "%s: its blocks do not fit the scratchpads", name);
   plan_egress(&e);
-  for (int i = 0; i < TENSORS; i++)
+  for (int i = 0; i < TG_LINE_TENSORS; i++)
     if (tensor_of(lines, i)) e.entry[i] = tg_build_base(&e.b, tensor_of(lines, i), 0, &e.residue[i]);
   tg_mc mc;
   lines->write(lines->user, lines, t, &mc);

@@ -1,0 +1,25 @@
+/* What the files that emit a section of line buffers share. */
+#ifndef TEGULA_MAPPER_VECTOR_LINE_BUFFERS_EMISSION_H
+#define TEGULA_MAPPER_VECTOR_LINE_BUFFERS_EMISSION_H
+
+#include "mapper/vector/line_buffers.h"
+
+enum { TG_LINE_TENSORS = 4 }; /* image, weights, bias, result */
+
+typedef struct tg_line_emission {
+  tg_build b;
+  const tg_line_kernel *k;
+  const tg_line_tiling *t;
+  tg_channel channels[TG_LINE_CHANNELS];
+  tg_store_port port;
+  tg_egress_plan egress;
+  tg_vx_instr microcode;
+  int entry[TG_LINE_TENSORS];
+  int64_t residue[TG_LINE_TENSORS];
+} tg_line_emission;
+
+/* Appends the VOPs of a block of tile (r, col). line_buffers_vops.c */
+void tg_line_emit_vops(const tg_line_emission *e, const tg_stage *stage, tg_queue *queue, uint32_t r,
+                       uint32_t col);
+
+#endif
