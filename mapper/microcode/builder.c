@@ -64,14 +64,18 @@ int tg_mc_operations(const tg_mc *mc) {
   return count;
 }
 
-tg_mc_ref tg_mc_load(tg_mc *mc, int stream, bool halves) {
-  int dst = tg_mc_new(mc);
+void tg_mc_load_in(tg_mc *mc, tg_mc_ref dst, int stream, bool halves) {
   for (int half = 0; half <= halves; half++)
     push(mc, (tg_mc_op){.kind = TG_MC_LOAD,
                         .dst = dst,
                         .stream = stream,
                         .half = half,
                         .a = {TG_MC_NONE, TG_MC_NONE, TG_MC_NONE}});
+}
+
+tg_mc_ref tg_mc_load(tg_mc *mc, int stream, bool halves) {
+  int dst = tg_mc_new(mc);
+  tg_mc_load_in(mc, dst, stream, halves);
   return dst;
 }
 

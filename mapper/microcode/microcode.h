@@ -59,6 +59,7 @@ tg_mc_ref tg_mc_lookup(tg_mc *mc, const float *table, tg_mc_ref index);
 int tg_mc_operations(const tg_mc *mc);
 /* A row of 2P lanes of a stream: two halves if `halves` (fp32), else one. */
 tg_mc_ref tg_mc_load(tg_mc *mc, int stream, bool halves);
+void tg_mc_load_in(tg_mc *mc, tg_mc_ref dst, int stream, bool halves); /* to a register that loops carry */
 void tg_mc_store(tg_mc *mc, int stream, bool halves, tg_mc_ref value);
 
 /* Puts `made` into `out`, a register that loops carry. True: the operation of this segment that made it

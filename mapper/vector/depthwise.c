@@ -21,6 +21,7 @@ static tg_line_kernel line_kernel(const tg_depthwise *s, const tg_windows *w) {
                           .bias_kind = bias ? tg_stream_kind(bias) : 0,
                           .rounds = s->c->options.accum_bf16sr ? kernel->root : NULL,
                           .write = tg_depthwise_write,
+                          .write_passes = tg_depthwise_write_passes,
                           .user = s};
 }
 

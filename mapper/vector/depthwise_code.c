@@ -6,16 +6,30 @@ tg_value *tg_depthwise_source(const tg_kernel *kernel, int i) {
   return i == TG_DEPTHWISE_BIAS ? tg_in(kernel->root, i) : kernel->operands[i].source;
 }
 
-static tg_mc_ref load_operand(tg_mc *mc, const tg_kernel *kernel, int i, int stream) {
+tg_mc_ref tg_depthwise_rounded(tg_mc *mc, const tg_kernel *kernel, int i, tg_mc_ref value) {
   const tg_value *source = tg_depthwise_source(kernel, i), *operand = tg_in(kernel->root, i);
-  tg_mc_ref value = tg_mc_load(mc, stream, tg_stream_kind(source) == TG_STREAM_FP32);
   return source->dtype == operand->dtype ? value : tg_round_to(mc, operand->dtype, value, false);
+}
+
+tg_mc_ref tg_depthwise_load(tg_mc *mc, const tg_kernel *kernel, int i, int stream) {
+  bool wide = tg_stream_kind(tg_depthwise_source(kernel, i)) == TG_STREAM_FP32;
+  return tg_depthwise_rounded(mc, kernel, i, tg_mc_load(mc, stream, wide));
 }
 
 /* What becomes of a sum; it is no more if the microcode has no room for it. */
 static tg_mc_ref finish(tg_compile *c, const tg_kernel *kernel, tg_mc *mc, tg_mc_ref y) {
   y = tg_round_to(mc, tg_out(kernel->root)->dtype, y, !kernel->fused_count);
   return kernel->fused_count ? tg_emit_expression(mc, c, kernel, tg_out(kernel->root), y, NULL, 0) : y;
+}
+
+void tg_depthwise_end(const tg_depthwise *d, const tg_line_kernel *lines, tg_mc *mc, tg_mc_ref y,
+                      tg_mc_ref bias, int stream) {
+  if (lines->bias) y = tg_mc_alu(mc, TG_ALU_add, y, bias, TG_MC_NONE);
+  y = finish(d->c, d->kernel, mc, y);
+  if (y == TG_MC_NONE)
+    mc->overflow = true;
+  else
+    tg_mc_store(mc, stream, lines->result_kind == TG_STREAM_FP32, y);
 }
 
 typedef struct chains {
@@ -27,10 +41,10 @@ typedef struct chains {
 
 static void take(void *user, int stream, uint32_t u, uint32_t q) {
   chains *s = user;
-  if (stream != s->loaded) s->x = load_operand(s->mc, s->kernel, TG_DEPTHWISE_IMAGE, stream);
+  if (stream != s->loaded) s->x = tg_depthwise_load(s->mc, s->kernel, TG_DEPTHWISE_IMAGE, stream);
   s->loaded = stream;
   if (s->weights[q] == TG_MC_NONE)
-    s->weights[q] = load_operand(s->mc, s->kernel, TG_DEPTHWISE_WEIGHTS, s->first_weights + (int)q);
+    s->weights[q] = tg_depthwise_load(s->mc, s->kernel, TG_DEPTHWISE_WEIGHTS, s->first_weights + (int)q);
   tg_mc_assign(s->mc, s->sums[u], TG_ALU_fma, s->x, s->weights[q], s->sums[u]);
 }
 
@@ -50,17 +64,12 @@ void tg_depthwise_write(const void *user, const tg_line_kernel *lines, const tg_
   tg_mc_next_segment(mc);
   tg_line_each_tap(lines, t, take, &s);
   tg_mc_next_segment(mc);
-  tg_mc_ref bias =
-      lines->bias ? load_operand(mc, s.kernel, TG_DEPTHWISE_BIAS, tg_line_bias_stream(lines, t)) : TG_MC_NONE;
+  tg_mc_ref bias = lines->bias
+                       ? tg_depthwise_load(mc, s.kernel, TG_DEPTHWISE_BIAS, tg_line_bias_stream(lines, t))
+                       : TG_MC_NONE;
   for (uint32_t u = 0; u < t->unroll; u++) {
     tg_mc_ref y = s.sums[u];
     if (lines->rounds) y = tg_mc_alu_imm(mc, TG_ALU_rndsr, y, TG_MC_NONE, (int)u);
-    if (lines->bias) y = tg_mc_alu(mc, TG_ALU_add, y, bias, TG_MC_NONE);
-    y = finish(d->c, s.kernel, mc, y);
-    if (y == TG_MC_NONE) {
-      mc->overflow = true;
-      return;
-    }
-    tg_mc_store(mc, tg_line_result_stream(lines, t, u), lines->result_kind == TG_STREAM_FP32, y);
+    tg_depthwise_end(d, lines, mc, y, bias, tg_line_result_stream(lines, t, u));
   }
 }

@@ -16,10 +16,14 @@ enum { TG_LINE_DIMS = 3 }; /* rows, columns, channels */
 
 /* How the results are cut, and how much of them the microcode makes at a time. */
 typedef struct tg_line_tiling {
-  uint32_t rows, columns;        /* of results in a block; columns divide those of the image */
-  uint32_t vectors;              /* of 2P channels */
-  uint32_t unroll;               /* columns of results that an iteration makes */
-  uint32_t taps;                 /* columns of a window that it takes: one, or all of them */
+  uint32_t rows, columns; /* of results in a block; columns divide those of the image */
+  uint32_t vectors;       /* of 2P channels */
+  uint32_t unroll;        /* columns of results that an iteration makes */
+  uint32_t depth,
+      width;     /* rows of a window, positions of a row that a pass takes (line_passes.h); 0: no passes */
+  uint32_t run;  /* columns of results that follow each other in the scratchpad */
+  uint32_t lead; /* columns in front of each run there */
+  uint32_t taps; /* columns of a window that it takes: one, or all of them */
   uint32_t blocks[TG_LINE_DIMS]; /* of rows, columns, channels */
   uint32_t rounds;               /* blocks of a tile; of each image, where rows are cut */
   uint32_t pieces, piece_flits;  /* that a block leaves in */
@@ -40,6 +44,9 @@ typedef struct tg_line_kernel {
   int64_t image_stride[TG_LINE_DIMS], result_stride[TG_LINE_DIMS];
   /* Begins and writes the microcode: three segments, the second one of which is repeated. */
   void (*write)(const void *user, const struct tg_line_kernel *kernel, const tg_line_tiling *t, tg_mc *mc);
+  /* The same in passes, two segments for each part (line_passes.h); NULL: there are none. */
+  void (*write_passes)(const void *user, const struct tg_line_kernel *kernel, const tg_line_tiling *t,
+                       tg_mc *mc);
   const void *user;
 } tg_line_kernel;
 
@@ -60,8 +67,14 @@ bool tg_line_set_strides(const tg_compile *c, const tg_value *image, const tg_va
                          tg_line_kernel *out);
 /* Is there a tiling for image and result as they lie, also where pixels lie apart? */
 bool tg_line_walks_views(tg_compile *c, const tg_line_kernel *kernel);
-/* The fastest tiling, or, where tilings are randomized, any; false: none fits. line_buffers_tiling.c */
-bool tg_line_tile(tg_compile *c, const tg_line_kernel *kernel, tg_line_tiling *out);
+/* The fastest tilings by their estimates, each the best one of what an iteration makes, fastest first; or, where tilings
+ * are randomized, any one. False: none fits. line_buffers_tiling.c */
+enum { TG_LINE_TILINGS = 3 };
+typedef struct tg_line_tilings {
+  tg_line_tiling tiling[TG_LINE_TILINGS];
+  int count;
+} tg_line_tilings;
+bool tg_line_tile(tg_compile *c, const tg_line_kernel *kernel, tg_line_tilings *out);
 /* Emits the section: from line buffers or, where no block fits or that is faster, the stream kernel, whose microcode
  * is that of one column and one position at a time. line_buffers_choice.c */
 tg_status tg_emit_windows(tg_compile *c, const tg_kernel *kernel, const tg_line_kernel *lines,
@@ -70,10 +83,10 @@ tg_status tg_emit_windows(tg_compile *c, const tg_kernel *kernel, const tg_line_
 /* ---- shared by these files ---- */
 
 /* Blocks of the image, with whose last part the weights come where they differ from block to block; else the weights, which
- * come once; results, in the order of their banks; and their way to the AGCU. */
-enum { TG_LINE_IMAGE, TG_LINE_WEIGHTS, TG_LINE_RESULT, TG_LINE_AWAY, TG_LINE_CHANNELS };
+ * come once; sums between passes; results, in the order of their banks; and their way to the AGCU. */
+enum { TG_LINE_IMAGE, TG_LINE_WEIGHTS, TG_LINE_SUMS, TG_LINE_RESULT, TG_LINE_AWAY, TG_LINE_CHANNELS };
 
-/* Groups of `unroll` columns of results; columns of the image, as loaded, and as its rows lie; its rows. */
+/* Groups of `unroll` columns of a run, with those in front of it; columns of the image, as loaded, and as its rows lie; its rows. */
 uint32_t tg_line_groups(const tg_line_tiling *t);
 uint32_t tg_line_loaded_columns(const tg_line_kernel *kernel, const tg_line_tiling *t);
 uint32_t tg_line_image_columns(const tg_line_kernel *kernel, const tg_line_tiling *t);
@@ -82,7 +95,9 @@ uint32_t tg_line_image_rows(const tg_line_kernel *kernel, const tg_line_tiling *
 uint32_t tg_line_take_of(const tg_params *m, const tg_line_tiling *t);
 uint32_t tg_line_position(const tg_params *m, const tg_line_tiling *t, int kind);
 /* Do results lie in the scratchpad as they leave, but for lanes behind the last channel? */
-static inline bool tg_line_is_dense(const tg_line_tiling *t) { return t->columns % t->unroll == 0; }
+static inline bool tg_line_is_dense(const tg_line_tiling *t) {
+  return t->lead == 0 && t->run % t->unroll == 0;
+}
 /* Is a row of positions, of all channels in whole flits, one run? */
 bool tg_line_is_joined(const tg_params *m, const tg_line_kernel *kernel, const tg_line_tiling *t);
 /* Flits of a position as it is loaded, or leaves. */

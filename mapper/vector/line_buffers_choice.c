@@ -1,5 +1,6 @@
 /* From line buffers or as streams: which of them walks views, and which one is faster. */
 #include "mapper/kernel/view.h"
+#include "mapper/section/replay.h"
 #include "mapper/vector/line_buffers.h"
 
 #include <string.h>
@@ -37,20 +38,71 @@ static bool can_stream(const tg_line_kernel *lines) {
 bool tg_line_walks_views(tg_compile *c, const tg_line_kernel *lines) {
   static const tg_dram_tensor anywhere = {.storage =
                                               TG_STORE_FP32}; /* places come later, and change no room */
-  tg_line_tiling t;
+  tg_line_tilings unused;
   tg_line_kernel placed = *lines;
   placed.image = placed.result = &anywhere;
   if (placed.weights) placed.weights = &anywhere;
   if (placed.bias) placed.bias = &anywhere;
-  return can_stream(lines) || tg_line_tile(c, &placed, &t);
+  return can_stream(lines) || tg_line_tile(c, &placed, &unused);
+}
+
+/* ---- which tiling ---- */
+
+enum { REPLAYED_STEPS = 1 << 14 };
+#define WORTH_A_REPLAY 1.1 /* of the best estimate */
+/* Of the best time so far: what a replay errs by, which is more with a memory device. */
+#define CLEARLY             0.995
+#define CLEARLY_OF_A_DEVICE 0.97
+#define A_DEVICES_OWN       256 /* cycles: its refresh and its turnarounds come when they come */
+
+/* Cycles of its section, by a replay of one that nobody gets; TG_NEVER: it is refused, or takes longer than `limit`. */
+static double replayed_cycles(const tg_compile *c, const tg_kernel *kernel, const tg_line_kernel *lines,
+                              const tg_line_tiling *t, double limit) {
+  const tg_params *m = &c->program->params;
+  tg_diag unused = {""};
+  tg_compile quiet = *c;
+  quiet.diag = &unused;
+  quiet.program = tg_program_create(m);
+  quiet.program->tensors = c->program->tensors;
+  quiet.program->tensor_count = c->program->tensor_count;
+  tg_arena arena = {0};
+  double cycles = TG_NEVER;
+  if (!tg_emit_lines(&quiet, kernel, lines, t)) {
+    const tg_section *section = &quiet.program->sections[0];
+    uint64_t most = limit < TG_NEVER ? (uint64_t)limit : UINT64_MAX,
+             replayed =
+                 tg_replay_section(m, section, quiet.program->invocations[0].bases,
+                                   tg_replay_memory_new(m, &arena), (tg_replay_limits){most, REPLAYED_STEPS});
+    if (replayed <= most) cycles = (double)(tg_section_config_cycles(m, section) + replayed);
+  }
+  tg_arena_release(&arena);
+  tg_program_destroy(quiet.program);
+  return cycles;
+}
+
+/* The one whose section is replayed fastest. */
+static const tg_line_tiling *settle(const tg_compile *c, const tg_kernel *kernel, const tg_line_kernel *lines,
+                                    const tg_line_tilings *all) {
+  bool simple = tg_dram_is_simple(&c->m->dram);
+  double best = TG_NEVER, margin = simple ? CLEARLY : CLEARLY_OF_A_DEVICE, slack = simple ? 0 : A_DEVICES_OWN;
+  const tg_line_tiling *chosen = &all->tiling[0];
+  for (int i = 0; i < all->count && all->count > 1; i++) {
+    if (all->tiling[i].cycles > WORTH_A_REPLAY * chosen->cycles) continue;
+    double limit = best < TG_NEVER ? tg_max_double(margin * best - slack, 0) : TG_NEVER,
+           cycles = replayed_cycles(c, kernel, lines, &all->tiling[i], limit);
+    if (cycles >= limit) continue;
+    best = cycles;
+    chosen = &all->tiling[i];
+  }
+  return chosen;
 }
 
 tg_status tg_emit_windows(tg_compile *c, const tg_kernel *kernel, const tg_line_kernel *lines,
                           const tg_stream_kernel *streamed) {
-  tg_line_tiling t;
-  if (tg_line_tile(c, lines, &t) &&
-      (!can_stream(lines) || c->options.any_tiling || t.cycles <= streamed_cycles(c, lines, streamed)))
-    return tg_emit_lines(c, kernel, lines, &t);
+  tg_line_tilings all;
+  if (tg_line_tile(c, lines, &all) && (!can_stream(lines) || c->options.any_tiling ||
+                                       all.tiling[0].cycles <= streamed_cycles(c, lines, streamed)))
+    return tg_emit_lines(c, kernel, lines, settle(c, kernel, lines, &all));
   tg_mc mc;
   lines->write(lines->user, lines, &one_by_one, &mc);
   return tg_emit_stream_kernel(c, kernel, streamed, &mc, 1 << 1);

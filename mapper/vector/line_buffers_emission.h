@@ -2,7 +2,7 @@
 #ifndef TEGULA_MAPPER_VECTOR_LINE_BUFFERS_EMISSION_H
 #define TEGULA_MAPPER_VECTOR_LINE_BUFFERS_EMISSION_H
 
-#include "mapper/vector/line_buffers.h"
+#include "mapper/vector/line_passes.h"
 
 enum { TG_LINE_TENSORS = 4 }; /* image, weights, bias, result */
 
@@ -13,7 +13,7 @@ typedef struct tg_line_emission {
   tg_channel channels[TG_LINE_CHANNELS];
   tg_store_port port;
   tg_egress_plan egress;
-  tg_vx_instr microcode;
+  tg_vx_instr microcode[TG_LINE_MOST_PARTS]; /* of windows, or of each part of passes */
   int entry[TG_LINE_TENSORS];
   int64_t residue[TG_LINE_TENSORS];
 } tg_line_emission;

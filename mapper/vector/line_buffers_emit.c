@@ -211,14 +211,16 @@ static void plan_egress(emission *e) {
   const tg_line_tiling *t = e->t;
   uint32_t position = tg_line_position(e->b.m, t, e->k->result_kind),
            moved = tg_line_moved(e->b.m, e->k, t, e->k->result_kind);
-  e->port = (tg_store_port){.from = &e->channels[TG_LINE_RESULT],
-                            .away = &e->channels[TG_LINE_AWAY],
-                            .flits = t->piece_flits,
-                            .pieces = t->pieces,
-                            .loops = {tg_line_image_loops(e->k, t), t->rounds, t->pieces},
-                            .buffer = e->channels[TG_LINE_RESULT].ring};
+  const tg_buffer *ring = &e->channels[TG_LINE_RESULT].ring;
+  e->port = (tg_store_port){
+      .from = &e->channels[TG_LINE_RESULT],
+      .away = &e->channels[TG_LINE_AWAY],
+      .flits = t->piece_flits,
+      .pieces = t->pieces,
+      .loops = {tg_line_image_loops(e->k, t), t->rounds, t->pieces},
+      .buffer = tg_buffer_part(e->b.m, ring, t->lead * position, ring->rows - t->lead * position)};
   if (!tg_line_is_dense(t)) {
-    e->port.inner = t->columns * position;
+    e->port.inner = t->run * position;
     e->port.stride = tg_line_groups(t) * t->unroll * position;
   } else if (moved < position) {
     e->port.inner = moved;
@@ -272,9 +274,11 @@ tg_status tg_emit_lines(tg_compile *c, const tg_kernel *kernel, const tg_line_ke
   plan_egress(&e);
   for (int i = 0; i < TG_LINE_TENSORS; i++)
     if (tensor_of(lines, i)) e.entry[i] = tg_build_base(&e.b, tensor_of(lines, i), 0, &e.residue[i]);
+  static const int splits[TG_LINE_MOST_PARTS - 1] = {2, 4, 6};
   tg_mc mc;
-  lines->write(lines->user, lines, t, &mc);
-  tg_status status = tg_mc_pack(&mc, c->program, e.b.section, &e.microcode, c->diag);
+  (t->depth ? lines->write_passes : lines->write)(lines->user, lines, t, &mc);
+  int further = t->depth ? (int)tg_line_parts(lines, t) - 1 : 0;
+  tg_status status = tg_mc_pack_parts(&mc, splits, further, c->program, e.b.section, e.microcode, c->diag);
   if (status) {
     tg_diag_prefix(c->diag, "%s", name);
     return status;

@@ -1,17 +1,25 @@
 /* Pools and depthwise convolutions from line buffers as channels and stages. */
 #include "frontend/base/math.h"
-#include "mapper/vector/line_buffers.h"
+#include "mapper/vector/line_passes.h"
+
+/* The steps of the last run go on behind the image. */
+static uint64_t image_positions(const tg_line_kernel *k, const tg_line_tiling *t) {
+  const tg_windows *w = k->windows;
+  uint64_t rows = tg_line_image_rows(k, t), columns = tg_line_image_columns(k, t),
+           results = t->columns - t->run + (uint64_t)tg_line_groups(t) * t->unroll,
+           taken = t->depth ? results * (uint64_t)w->row_step[1] + (uint64_t)w->taps[1] - t->width : 0;
+  return (rows - 1) * columns + (taken > columns ? taken : columns);
+}
 
 void tg_line_plan_channels(const tg_params *m, const tg_line_kernel *k, const tg_line_tiling *t,
                            tg_channel_plan plans[TG_LINE_CHANNELS]) {
-  uint64_t image = (uint64_t)tg_line_image_rows(k, t) * tg_line_image_columns(k, t) *
-                   tg_line_position(m, t, k->image_kind),
+  uint64_t image = image_positions(k, t) * tg_line_position(m, t, k->image_kind),
            positions = (uint64_t)(k->windows->taps[0] * k->windows->taps[1]), weights = 0;
   if (k->weights) weights += positions * tg_line_position(m, t, k->weights_kind);
   if (k->bias) weights += tg_line_position(m, t, k->bias_kind);
   uint64_t position = tg_line_position(m, t, k->result_kind), leaves = (uint64_t)t->pieces * t->piece_flits;
   if (!tg_line_is_dense(t)) /* whole rows, of which the last columns stay */
-    leaves = leaves / (t->columns * position) * tg_line_groups(t) * t->unroll * position;
+    leaves = (leaves / (t->run * position) * tg_line_groups(t) * t->unroll + t->lead) * position;
   else
     leaves = leaves / tg_line_moved(m, k, t, k->result_kind) * position;
   bool once = tg_line_keeps_weights(m, t);
@@ -19,6 +27,7 @@ void tg_line_plan_channels(const tg_params *m, const tg_line_kernel *k, const tg
       (tg_channel_plan){.room = {image, 2}, .full = 1, .west = true, .north = true, .credits = 2, .bases = 1};
   plans[TG_LINE_WEIGHTS] = (tg_channel_plan){
       .room = {weights, once ? 1 : 2}, .full = once && weights, .bases = (uint8_t)(!!k->weights + !!k->bias)};
+  plans[TG_LINE_SUMS] = (tg_channel_plan){.room = {tg_line_sums_rows(m, k, t), tg_line_sums_copies(k, t)}};
   plans[TG_LINE_RESULT] = (tg_channel_plan){.room = {leaves, 2}, .full = 1, .free = 1, .initial = 2};
   plans[TG_LINE_AWAY] = (tg_channel_plan){.free = 1, .initial = 2, .west = true, .north = true, .bases = 1};
 }
@@ -54,6 +63,7 @@ static double weights_cycles(const tg_params *m, const tg_line_kernel *k, const 
 static double vop_cycles(const tg_params *m, const tg_line_kernel *k, const tg_line_tiling *t,
                          const int *words) {
   const tg_windows *w = k->windows;
+  if (words && t->depth) return tg_line_passes_cycles(m, k, t, words);
   uint32_t depth = m->fma_latency;
   double repeats = (double)(w->taps[0] * w->taps[1]) / t->taps,
          vectors = (double)tg_div_up((int64_t)t->rows * tg_line_groups(t) * t->vectors, depth) * depth;
@@ -95,12 +105,17 @@ void tg_line_list_stages(const tg_params *m, const tg_line_kernel *k, const tg_l
                   .seat = TG_UNIT_VX,
                   .rate = TG_RATE_STEP,
                   .nest = TG_NEST_BLOCKS,
-                  .slots = 1,
+                  .slots = t->depth ? tg_line_passes(k, t) : 1,
                   .cycles = vop_cycles(m, k, t, words)};
   tg_stage_join(&blocks,
                 (tg_join){.channel = TG_LINE_IMAGE, .fills = true, .waits = TG_OF_ENDS, .posts = TG_OF_ENDS});
-  tg_stage_join(&vop, (tg_join){.channel = TG_LINE_IMAGE});
-  tg_stage_join(&vop, (tg_join){.channel = TG_LINE_RESULT, .fills = true, .wait = 1, .post = 1});
+  tg_stage_join(&vop, (tg_join){.channel = TG_LINE_IMAGE, .waits = TG_OF_ENDS, .posts = TG_OF_ENDS});
+  tg_stage_join(&vop, (tg_join){.channel = TG_LINE_RESULT,
+                                .fills = true,
+                                .waits = TG_OF_ENDS,
+                                .posts = TG_OF_ENDS,
+                                .wait = 1,
+                                .post = 1});
   out->count = 0;
   tg_checkerboard_add(m, out, blocks);
   if (weights && !with_each) add_weights(m, t, weights, weights_cycles(m, k, t), out);

@@ -1,6 +1,6 @@
 /* Blocks of pools and depthwise convolutions: what fits, and what it takes. */
 #include "mapper/section/need.h"
-#include "mapper/vector/line_buffers.h"
+#include "mapper/vector/line_passes.h"
 
 #include "frontend/base/math.h"
 
@@ -8,6 +8,7 @@ enum {
   MOST_TAKEN = 65535, /* elements of a load, and rows of a VOP: fields of 16 bits */
   MOST_STEP = 32767,  /* of a bounded coordinate, and of a stream's address: signed */
   MOST_UNROLLED = 6,  /* columns of results at a time */
+  MOST_PARTS = 16,    /* of a window's rows */
   LATENCIES = 40 /* cycles from one unit to the next, and across the array, at the begin and at the end */
 };
 
@@ -16,8 +17,8 @@ enum {
 /* Pieces of a block that fit the egress: whole rows, or, where results lie as they leave, positions. */
 static bool set_pieces(const tg_params *m, const tg_line_kernel *k, tg_line_tiling *t) {
   uint32_t share = tg_egress_share(m, TG_EGRESS_BOTH, 1), position = tg_line_moved(m, k, t, k->result_kind),
-           row = t->columns * position, unit = tg_line_is_dense(t) ? position : row;
-  uint64_t units = (uint64_t)t->rows * row / unit, most = share / unit;
+           run = t->run * position, unit = tg_line_is_dense(t) ? position : run;
+  uint64_t units = (uint64_t)t->rows * t->columns * position / unit, most = share / unit;
   if (!most) return false;
   uint64_t pieces = (units + most - 1) / most;
   if (pieces >= 1 << 20) return false;
@@ -33,7 +34,7 @@ static bool fields_fit(const tg_params *m, const tg_line_kernel *k, const tg_lin
            taken = (uint64_t)tg_line_image_rows(k, t) * tg_line_loaded_columns(k, t) * tg_line_take_of(m, t),
            stored = (uint64_t)t->rows * t->columns * tg_line_take_of(m, t),
            weights = (uint64_t)(w->taps[0] * w->taps[1]) * tg_line_take_of(m, t),
-           vectors = (uint64_t)t->rows * tg_line_groups(t) * t->vectors;
+           vectors = (uint64_t)t->rows * (t->depth ? t->columns / t->run : tg_line_groups(t)) * t->vectors;
   return taken <= MOST_TAKEN && stored <= MOST_TAKEN && weights <= MOST_TAKEN && vectors <= MOST_TAKEN &&
          tg_pad_rows(m) <= MOST_STEP && (int64_t)t->rows * w->row_step[0] <= MOST_STEP &&
          (uint64_t)t->columns * (uint64_t)w->row_step[1] * channels < 1u << 23;
@@ -80,9 +81,11 @@ static double cycles_of(const tg_params *m, const tg_line_kernel *k, const tg_li
 typedef struct search {
   tg_compile *c;
   const tg_line_kernel *k;
-  tg_line_tiling best;
+  tg_line_tiling best; /* of what an iteration makes now */
   bool found;
+  tg_line_tilings all;
   uint32_t considered;
+  double configuration; /* cycles that passes take there for their instructions and words */
 } search;
 
 static void consider(search *s, tg_line_tiling t, const int *words) {
@@ -94,12 +97,13 @@ static void consider(search *s, tg_line_tiling t, const int *words) {
   if (rounds >= 1 << 20 || blocks >= 1u << 31 || w->image->dims[0].size >= 1 << 20) return;
   tg_stages stages;
   t.rounds = (uint32_t)rounds;
+  if (t.depth) tg_line_choose_run(m, s->k, words, &t);
   if (!set_pieces(m, s->k, &t) || !fields_fit(m, s->k, &t) || !places_fit(m, s->k, &t)) return;
   tg_line_list_stages(m, s->k, &t, words, &stages);
   if (!fits(m, s->k, &t, &stages)) return;
   t.cycles = s->c->options.any_tiling
                  ? tg_randomized_cycles(s->c, (uint32_t)w->rows[0], (uint32_t)w->rows[1], s->considered++)
-                 : cycles_of(m, s->k, &t, &stages);
+                 : s->configuration + cycles_of(m, s->k, &t, &stages);
   if (s->found && t.cycles >= s->best.cycles) return;
   s->best = t;
   s->found = true;
@@ -129,28 +133,60 @@ static void consider_columns(search *s, tg_line_tiling t, const int *words) {
   for (int64_t parts = 1; parts <= columns; parts++) {
     if (columns % parts) continue;
     t.blocks[1] = (uint32_t)parts;
-    t.columns = (uint32_t)(columns / parts);
+    t.columns = t.run = (uint32_t)(columns / parts);
     if (t.unroll > t.columns) continue;
     consider_blocks(s, t, words);
   }
 }
 
-bool tg_line_tile(tg_compile *c, const tg_line_kernel *k, tg_line_tiling *out) {
+/* Keeps the fastest ones in order; where tilings are randomized, one. */
+static void keep(search *s, const tg_line_tiling *t) {
+  tg_line_tilings *all = &s->all;
+  int most = s->c->options.any_tiling ? 1 : TG_LINE_TILINGS, at = all->count;
+  while (at > 0 && t->cycles < all->tiling[at - 1].cycles) at--;
+  if (at == most) return;
+  if (all->count < most) all->count++;
+  for (int i = all->count - 1; i > at; i--) all->tiling[i] = all->tiling[i - 1];
+  all->tiling[at] = *t;
+}
+
+/* The best cut of what an iteration makes so. */
+static void consider_unrolled(search *s, const tg_line_tiling *t) {
+  const tg_line_kernel *k = s->k;
+  tg_mc mc;
+  int words[2 * TG_SEGMENTS] = {0};
+  (t->depth ? k->write_passes : k->write)(k->user, k, t, &mc);
+  if (!tg_mc_fits(&mc, s->c->m, words)) return;
+  uint64_t bytes = t->depth ? tg_line_passes(k, t) * TG_INSTR_BYTES + mc.words * sizeof(uint64_t) : 0;
+  s->configuration = (double)bytes / tg_flit_bytes(s->c->m);
+  s->found = false;
+  consider_columns(s, *t, words);
+  if (s->found) keep(s, &s->best);
+}
+
+static void consider_passes(search *s, uint32_t unroll) {
+  int64_t positions = s->k->windows->taps[1];
+  tg_line_tiling t = {.unroll = unroll, .taps = (uint32_t)tg_min(positions, TG_STREAMS + 1)};
+  for (uint32_t parts = 1; parts <= positions && parts <= MOST_PARTS; parts++)
+    if (tg_line_choose_passes(s->k, parts, &t)) {
+      consider_unrolled(s, &t);
+      return;
+    }
+}
+
+bool tg_line_tile(tg_compile *c, const tg_line_kernel *k, tg_line_tilings *out) {
   const tg_windows *w = k->windows;
   search s = {.c = c, .k = k};
+  out->count = 0;
   if (k->by_window || k->result_kind == TG_STREAM_BF16SR || w->taps[0] < 1 || w->taps[1] < 1 ||
       w->rows[0] < 1 || w->rows[1] < 1 || w->image->dims[0].size < 1 || w->image->dims[3].size < 1)
     return false;
   for (uint32_t u = 1; u <= MOST_UNROLLED; u++)
     for (int all = 0; all < (w->taps[1] > 1 ? 2 : 1); all++) {
       tg_line_tiling t = {.unroll = u, .taps = all ? (uint32_t)tg_min(w->taps[1], TG_STREAMS + 1) : 1};
-      if (tg_line_result_stream(k, &t, u) > TG_STREAMS) continue;
-      tg_mc mc;
-      int words[TG_SEGMENTS] = {0};
-      k->write(k->user, k, &t, &mc);
-      if (!tg_mc_fits(&mc, c->m, words)) continue;
-      consider_columns(&s, t, words);
+      if (tg_line_result_stream(k, &t, u) <= TG_STREAMS) consider_unrolled(&s, &t);
     }
-  *out = s.best;
-  return s.found;
+  for (uint32_t u = 1; u <= MOST_UNROLLED; u++) consider_passes(&s, u);
+  *out = s.all;
+  return out->count > 0;
 }

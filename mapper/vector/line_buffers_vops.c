@@ -18,6 +18,8 @@ static tg_stream *set_stream(const emission *e, tg_vx_instr *vop, int number, in
   return s;
 }
 
+/* ---- a VOP for all positions of a window ---- */
+
 static void set_streams(const emission *e, tg_vx_instr *vop) {
   const tg_line_kernel *k = e->k;
   const tg_line_tiling *t = e->t;
@@ -83,21 +85,114 @@ static void set_rounding(const emission *e, tg_vx_instr *vop, uint32_t r, uint32
   vop->sr_col_row[2] = tg_lanes(e->b.m);
 }
 
-void tg_line_emit_vops(const emission *e, const tg_stage *stage, tg_queue *queue, uint32_t r, uint32_t col) {
-  const tg_line_tiling *t = e->t;
+static tg_instr *push_vop(const emission *e, tg_queue *queue, const tg_vx_instr *microcode) {
   tg_instr *in = tg_build_push(&e->b, queue, TG_OP_vx_vop);
   tg_vx_instr *vop = &in->vx;
-  memcpy(vop->seg_begin, e->microcode.seg_begin, sizeof vop->seg_begin);
-  memcpy(vop->seg_len, e->microcode.seg_len, sizeof vop->seg_len);
+  memcpy(vop->seg_begin, microcode->seg_begin, sizeof vop->seg_begin);
+  memcpy(vop->seg_len, microcode->seg_len, sizeof vop->seg_len);
   vop->seg_repeat = 1 << 1;
-  vop->row_count[0] = t->rows;
+  vop->row_count[0] = e->t->rows;
+  vop->row_count[2] = e->t->vectors;
+  return in;
+}
+
+static tg_instr *push_windows(const emission *e, tg_queue *queue, uint32_t r, uint32_t col) {
+  const tg_line_tiling *t = e->t;
+  tg_instr *in = push_vop(e, queue, &e->microcode[0]);
+  tg_vx_instr *vop = &in->vx;
   vop->row_count[1] = tg_line_groups(t);
-  vop->row_count[2] = t->vectors;
   vop->rows = vop->row_count[0] * vop->row_count[1] * vop->row_count[2];
   vop->j_count[0] = e->k->windows->taps[0];
   vop->j_count[1] = e->k->windows->taps[1] / t->taps;
   set_streams(e, vop);
   if (e->k->rounds) set_rounding(e, vop, r, col);
-  tg_stage_meet(stage, e->channels, TG_ALL_CHANNELS,
-                &(tg_joint){.in = in, .r = r, .col = col, .first = true, .last = true});
+  return in;
+}
+
+/* ---- a VOP for some rows of a window ---- */
+
+/* Of positions of `kind`, results of a row `columns` apart, from result number `first` on, which may lie in front. */
+static tg_stream *set_results(const emission *e, tg_vx_instr *vop, int number, int kind,
+                              const tg_buffer *buffer, int64_t first) {
+  const tg_line_tiling *t = e->t;
+  int64_t position = tg_line_position(e->b.m, t, kind);
+  tg_stream *s = set_stream(e, vop, number, kind, buffer, (t->lead + first) * position);
+  s->row[1] = tg_line_groups(t) * t->unroll * position;
+  s->row[0] = t->columns / t->run * s->row[1];
+  s->j[0] = t->unroll * position;
+  return s;
+}
+
+/* The copy of the sums that a pass writes; it does not change from block to block. */
+static tg_buffer sums_of(const emission *e, uint32_t pass) {
+  tg_buffer copy = e->channels[TG_LINE_SUMS].ring;
+  copy.base += pass % 2 * copy.stride;
+  copy.count = 1;
+  return copy;
+}
+
+static void set_pass_images(const emission *e, tg_vx_instr *vop, const tg_line_pass *pass) {
+  const tg_line_kernel *k = e->k;
+  const tg_line_tiling *t = e->t;
+  const tg_windows *w = k->windows;
+  int64_t pixel = tg_line_position(e->b.m, t, k->image_kind), columns = tg_line_image_columns(k, t),
+          behind = tg_line_turns(k, pass) - 1;
+  for (uint32_t i = 0; i < pass->rows; i++)
+    for (uint32_t u = 0; u < t->unroll; u++)
+      for (uint32_t phase = 0; phase < tg_line_phases(k); phase++) {
+        int64_t result = tg_line_is_carried(t, u) ? t->unroll - 1 : u - (t->unroll > 1),
+                row = (pass->row + i) * w->tap_step[0],
+                column = pass->tap + (result - i * behind) * w->row_step[1] + phase;
+        tg_stream *s = set_stream(e, vop, tg_line_pass_image(k, t, i, u, phase), k->image_kind,
+                                  &e->channels[TG_LINE_IMAGE].ring, (row * columns + column) * pixel);
+        s->row[0] = w->row_step[0] * columns * pixel;
+        s->row[1] = t->run * w->row_step[1] * pixel;
+        s->j[0] = t->unroll * w->row_step[1] * pixel;
+      }
+}
+
+static void set_pass_weights(const emission *e, tg_vx_instr *vop, const tg_line_pass *pass) {
+  const tg_line_kernel *k = e->k;
+  const tg_buffer *ring = &e->channels[TG_LINE_WEIGHTS].ring;
+  int64_t taps = k->windows->taps[1], weights = tg_line_position(e->b.m, e->t, k->weights_kind);
+  for (uint32_t i = 0; i < pass->rows; i++)
+    for (uint32_t q = 0; q < pass->taps; q++)
+      (void)set_stream(e, vop, tg_line_pass_weights(k, e->t, pass, i, q), k->weights_kind, ring,
+                       ((pass->row + i) * taps + pass->tap + q) * weights);
+  if (pass->ends && k->bias)
+    (void)set_stream(e, vop, tg_line_pass_bias(k, e->t, pass), k->bias_kind, ring,
+                     k->windows->taps[0] * taps * weights);
+}
+
+static tg_instr *push_pass(const emission *e, tg_queue *queue, uint32_t number) {
+  const tg_line_kernel *k = e->k;
+  const tg_line_tiling *t = e->t;
+  tg_line_pass pass = tg_line_pass_of(k, t, number);
+  tg_instr *in = push_vop(e, queue, &e->microcode[pass.part]);
+  tg_vx_instr *vop = &in->vx;
+  tg_buffer from = sums_of(e, number + 1),
+            to = pass.ends ? e->channels[TG_LINE_RESULT].ring : sums_of(e, number);
+  int64_t ahead = t->unroll > 1, lead = tg_line_lead(k, t, &pass);
+  vop->row_count[1] = t->columns / t->run;
+  vop->rows = vop->row_count[0] * vop->row_count[1] * vop->row_count[2];
+  vop->j_count[0] = tg_line_steps(k, t, &pass);
+  vop->j_count[1] = 1;
+  set_pass_images(e, vop, &pass);
+  set_pass_weights(e, vop, &pass);
+  for (uint32_t u = 0; u < t->unroll; u++) {
+    if (!pass.begins)
+      (void)set_results(e, vop, tg_line_pass_sums(k, t, &pass, u), TG_STREAM_FP32, &from, u - ahead);
+    set_results(e, vop, tg_line_pass_result(k, t, &pass, u), pass.ends ? k->result_kind : TG_STREAM_FP32, &to,
+                u - lead)
+        ->store = 1;
+  }
+  return in;
+}
+
+void tg_line_emit_vops(const emission *e, const tg_stage *stage, tg_queue *queue, uint32_t r, uint32_t col) {
+  for (uint32_t i = 0; i < stage->slots; i++) {
+    tg_joint at = {.r = r, .col = col, .first = i == 0, .last = i + 1 == stage->slots};
+    at.in = e->t->depth ? push_pass(e, queue, i) : push_windows(e, queue, r, col);
+    tg_stage_meet(stage, e->channels, TG_ALL_CHANNELS, &at);
+  }
 }

@@ -63,6 +63,35 @@ static const window_case cases[] = {
      {"rows=3", "cols=2", NULL},
      false,
      0},
+    {"seven_by_seven",
+     DEPTHWISE("1,40,11,9", "40,1,7,7", "40", "kernel_shape=[7,7] pads=[3,3,3,3]"),
+     TG_PRESET_MP0,
+     "edge",
+     {NULL},
+     false,
+     0},
+    {"long_rows",
+     DEPTHWISE("2,20,2,24", "20,1,2,15", "20", "kernel_shape=[2,15] pads=[1,7,0,7]"),
+     TG_PRESET_MP1,
+     "edge",
+     {NULL},
+     false,
+     0},
+    {"windows_of_five_that_move_by_two",
+     DEPTHWISE("1,36,13,16", "36,1,5,5", "36", "kernel_shape=[5,5] strides=[2,2] pads=[1,2,2,1]"),
+     TG_PRESET_MP4,
+     "edge",
+     {"rows=3", "cols=5", NULL},
+     false,
+     0},
+    {"rows_far_apart",
+     DEPTHWISE("1,16,14,12", "16,1,4,6", "16",
+               "kernel_shape=[4,6] dilations=[3,1] strides=[1,3] pads=[1,2,3,0]"),
+     TG_PRESET_MP0,
+     "tiny",
+     {NULL},
+     false,
+     0},
     {"strides_differ",
      DEPTHWISE("1,16,13,12", "16,1,5,3", "16", "kernel_shape=[5,3] strides=[3,2] pads=[0,2,1,0]"),
      TG_PRESET_MP0,
@@ -226,6 +255,21 @@ static void takes_its_bytes(const char *text, double bytes, double share) {
 TG_TEST(line_buffers, a_pool_takes_its_bytes) {
   takes_its_bytes(IN_ORDER("4,64,64,64", "%y = MaxPool(%x) kernel_shape=[2,2] strides=[2,2] @2\n"),
                   4.0 * 4 * 64 * (64 * 64 + 32 * 32), 0.9);
+}
+
+/* `edge` has 256 lanes: so many multiply-adds, at a share of that. A load of a pixel and one of a weight for each would
+ * be a quarter. */
+static void multiplies(const char *text, double macs, double share) {
+  takes_its_bytes(text, macs / 256 * 128, share);
+}
+
+TG_TEST(line_buffers, pixels_meet_all_positions_of_a_row) {
+  multiplies(IN_ORDER("1,28,28,96", "const %w: f32[96,1,7,7] = seeded(1, 0.3)\n%y = Conv(%x, %w) "
+                                    "kernel_shape=[7,7] pads=[3,3,3,3] group=96 @2\n"),
+             96.0 * 28 * 28 * 49, 0.5);
+  multiplies(IN_ORDER("1,14,14,240", "const %w: f32[240,1,5,5] = seeded(1, 0.3)\n%y = Conv(%x, %w) "
+                                     "kernel_shape=[5,5] pads=[2,2,2,2] group=240 @2\n"),
+             240.0 * 14 * 14 * 25, 0.37);
 }
 
 /* A walk would touch an atom for each element, on the ports of two tiles: 1.5 %. */
