@@ -1,8 +1,8 @@
 /* The microcode of attention by blocks. */
 #include "mapper/attention/blocked.h"
+#include "mapper/attention/parts.h"
 
 #include <float.h>
-#include <math.h>
 
 typedef struct writer {
   const tg_compile *c;
@@ -10,33 +10,11 @@ typedef struct writer {
   tg_mc *mc;
   tg_mc_ref top, before, partial[TG_ROW_PARTIALS];
   tg_mc_ref below; /* the maximum with the other sign */
+  tg_score_scale scale;
   int lanes, registers;
 } writer;
 
 static tg_mc_ref minus_infinity(tg_mc *mc) { return tg_mc_bits(mc, 0xff800000u); }
-
-/* The positive number that products of queries and keys are multiplied with, if that is all that happens to them; else
- * 0. It keeps their order, rounding and all, so that the maximum may be multiplied in their place. */
-static float factor_of(const tg_blocked *a) {
-  const tg_kernel *kernel = a->kernel->scores;
-  if (!kernel || kernel->fused_count != 1 || kernel->fused[0]->op != TG_OP_MUL || a->operand_count) return 0;
-  for (int i = 0; i < 2; i++)
-    if (tg_is_scalar_constant(tg_in(kernel->fused[0], i))) {
-      float factor = tg_scalar_value(tg_in(kernel->fused[0], i));
-      return factor > 0 && factor <= FLT_MAX ? factor : 0;
-    }
-  return 0;
-}
-
-/* The same, if it is a power of two up to 1: the multiplication does not round nor overflow, and may go on into a
- * subtraction. (Of numbers so small that it does round, the exp of the difference is 1, or that of the other one.) */
-static float exact_factor_of(const tg_blocked *a) {
-  float factor = factor_of(a);
-  int exponent;
-  bool exact = factor > 0 && factor <= 1 && frexpf(factor, &exponent) == 0.5f &&
-               a->kernel->scores->output->dtype == TG_F32;
-  return exact ? factor : 0;
-}
 
 /* What the epilogue makes of a product, with operands as vector `u` of each iteration has them. */
 static tg_mc_ref behind(const writer *w, tg_mc_ref y, int u) {
@@ -79,7 +57,7 @@ static tg_mc_ref held(tg_mc *mc, int stream) {
 /* The maximum of a row and those before, in every lane. */
 static bool write_maximum(writer *w, int state) {
   tg_mc *mc = w->mc;
-  bool unscaled = factor_of(w->a) > 0;
+  bool unscaled = w->scale.keeps_order;
   w->before = held(mc, state + TG_STATE_MAXIMUM);
   w->top = tg_mc_new(mc);
   tg_mc_assign(mc, w->top, TG_ALU_mov, unscaled ? minus_infinity(mc) : w->before, TG_MC_NONE, TG_MC_NONE);
@@ -104,7 +82,7 @@ static void write_exps(writer *w) {
   tg_mc *mc = w->mc;
   const tg_blocked *a = w->a;
   bool narrow = a->weights == TG_BF16 || a->weights == TG_F16;
-  float factor = exact_factor_of(a);
+  float factor = w->scale.exact;
   tg_mc_ref sum[2];
   int stream = tg_blocked_weights_stream(a), unroll = a->unroll;
   for (int u = 0; u < unroll; u++) {
@@ -134,7 +112,7 @@ static bool write_weights(writer *w) {
   tg_mc_store(mc, out + TG_STATE_MAXIMUM, false, w->top);
   tg_mc_store(mc, out + TG_STATE_CHANGE, false, change);
   w->below = tg_mc_new(mc);
-  if (exact_factor_of(w->a) > 0)
+  if (w->scale.exact > 0)
     tg_mc_assign(mc, w->below, TG_ALU_xor, w->top, tg_mc_bits(mc, 0x80000000u), TG_MC_NONE);
   tg_mc_next_segment(mc);
   write_exps(w);
@@ -178,7 +156,12 @@ static bool write_result(writer *w) {
 
 bool tg_blocked_microcode(const tg_compile *c, const tg_blocked *a, tg_mc *mc) {
   int lanes = (int)tg_lanes(c->m);
-  writer w = {.c = c, .a = a, .mc = mc, .lanes = lanes, .registers = TG_ROW_PARTIALS / lanes};
+  writer w = {.c = c,
+              .a = a,
+              .mc = mc,
+              .scale = tg_attention_scale(a->kernel->scores),
+              .lanes = lanes,
+              .registers = TG_ROW_PARTIALS / lanes};
   if (tg_blocked_weights_stream(a) + a->unroll + TG_STATE_CHANGE + TG_STATE_ROWS > TG_STREAMS) return false;
   tg_mc_begin(mc, c->arena);
   if (!write_weights(&w)) return false;

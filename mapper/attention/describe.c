@@ -1,5 +1,5 @@
 /* What the kernel of two products and a softmax is made of, and whether it is faster than the three. */
-#include "mapper/attention/attention.h"
+#include "mapper/attention/parts.h"
 #include "mapper/gemm/gemm.h"
 #include "mapper/vector/vector.h"
 
@@ -91,29 +91,46 @@ typedef struct scored {
   const tg_attention *a;
 } scored;
 
-/* A vector of scores, through the nodes that are fused behind them. */
-static tg_mc_ref score(const void *user, tg_mc *mc, int u) {
-  const scored *s = user;
+/* What the nodes that are fused behind scores make of them, with operands as vector `u` of each iteration has them. */
+static tg_mc_ref behind(const scored *s, tg_mc *mc, tg_mc_ref y, int u) {
   const tg_attention *a = s->a;
   const tg_kernel *kernel = a->kernel->scores;
-  tg_value *root = tg_out(kernel->root);
   tg_operand_stream streams[TG_EPILOGUE_OPERANDS];
   for (int x = 0; x < a->scores.epilogue_operand_count; x++)
     streams[x] = (tg_operand_stream){.name = {.value = a->epilogue_operand[x].value},
                                      .stream = (1 + x) * a->unroll + u,
                                      .scalar = a->epilogue_operand_kind[x] == TG_STREAM_SPLAT32};
-  tg_mc_ref y = tg_round_to(mc, root->dtype, tg_mc_load(mc, u, false), false);
-  if (kernel->fused_count) {
-    y = tg_emit_expression(mc, s->c, kernel, root, y, streams, a->scores.epilogue_operand_count);
-    if (y != TG_MC_NONE) y = tg_round_to(mc, kernel->output->dtype, y, false); /* no store does */
-  }
-  if (y == TG_MC_NONE || a->keys % TG_ROW_PARTIALS == 0) return y;
+  if (!kernel->fused_count) return y;
+  y = tg_emit_expression(mc, s->c, kernel, tg_out(kernel->root), y, streams,
+                         a->scores.epilogue_operand_count);
+  return y == TG_MC_NONE ? y : tg_round_to(mc, kernel->output->dtype, y, false); /* no store does */
+}
+
+static tg_mc_ref scaled(const void *user, tg_mc *mc, tg_mc_ref x) { return behind(user, mc, x, 0); }
+
+static tg_mc_ref product(const scored *s, tg_mc *mc, int u) {
+  return tg_round_to(mc, tg_out(s->a->kernel->scores->root)->dtype, tg_mc_load(mc, u, false), false);
+}
+
+/* -infinity where there is no key. */
+static tg_mc_ref of_keys(const scored *s, tg_mc *mc, tg_mc_ref y, int u) {
+  if (y == TG_MC_NONE || s->a->keys % TG_ROW_PARTIALS == 0) return y;
   return tg_mc_alu_imm(mc, TG_ALU_tail, y, tg_mc_bits(mc, 0xff800000u), u);
+}
+
+/* A vector of scores, and of what they are made of. */
+static tg_mc_ref score(const void *user, tg_mc *mc, int u) {
+  return of_keys(user, mc, behind(user, mc, product(user, mc, u), u), u);
+}
+static tg_mc_ref unscaled(const void *user, tg_mc *mc, int u) {
+  return of_keys(user, mc, product(user, mc, u), u);
 }
 
 bool tg_attention_microcode(const tg_compile *c, const tg_attention *a, tg_mc *mc) {
   scored user = {c, a};
-  tg_softmax s = {.element = score, .user = &user};
+  tg_score_scale scale = tg_attention_scale(a->kernel->scores);
+  tg_softmax s = {.element = score, .step = scaled, .factor = scale.exact, .user = &user};
+  if (scale.keeps_order) s.plain = unscaled;
   tg_mc_begin(mc, c->arena);
   tg_softmax_begin(&s, c, a->kernel->softmax, mc);
   int kept = (1 + a->scores.epilogue_operand_count) * a->unroll;

@@ -1,7 +1,25 @@
 #include "mapper/attention/parts.h"
 #include "mapper/gemm/layout.h"
 
+#include <float.h>
+#include <math.h>
 #include <string.h>
+
+/* ---- scores ---- */
+
+tg_score_scale tg_attention_scale(const tg_kernel *scores) {
+  const tg_node *node = scores && scores->fused_count == 1 ? scores->fused[0] : NULL;
+  bool multiplies = node && node->op == TG_OP_MUL, divides = node && node->op == TG_OP_DIV;
+  for (int i = 0; i < 2 && (multiplies || divides); i++) {
+    if (!tg_is_scalar_constant(tg_in(node, i)) || (divides && !i)) continue;
+    float number = tg_scalar_value(tg_in(node, i)), factor = divides ? 1 / number : number;
+    int exponent;
+    bool power = factor > 0 && factor <= 1 && frexpf(factor, &exponent) == 0.5f && 1 / factor <= FLT_MAX;
+    return (tg_score_scale){.keeps_order = number > 0 && number <= FLT_MAX,
+                            .exact = power && scores->output->dtype == TG_F32 ? factor : 0};
+  }
+  return (tg_score_scale){.keeps_order = false};
+}
 
 /* ---- cycles ---- */
 

@@ -5,6 +5,19 @@
 #include "mapper/attention/attention.h"
 #include "mapper/section/egress.h"
 
+/* ---- scores ---- */
+
+/* What becomes of products of queries and keys, if they are multiplied with, or divided by, one positive number, and that
+ * is all. It keeps their order, rounding and all, so that the maximum may be scaled in their place. */
+typedef struct tg_score_scale {
+  bool keeps_order;
+  /* Not 0: the factor, a power of two up to 1. The multiplication does not round nor overflow, and may go on into a
+   * subtraction. (Of numbers so small that it does round, the exp of the difference is 1, or that of the other one.) */
+  float exact;
+} tg_score_scale;
+/* `scores` may be NULL. */
+tg_score_scale tg_attention_scale(const tg_kernel *scores);
+
 /* ---- cycles ---- */
 
 double tg_attention_vop_cycles(const tg_params *m, double rows, double words);

@@ -25,9 +25,14 @@ int tg_softmax_unroll(const tg_softmax *s) {
   return once ? 1 : tg_softmax_first_unroll(s);
 }
 
+static bool multiplies(const tg_softmax *s) { return s->plain && s->factor > 0; }
+
 static tg_mc_ref exp_of(const tg_softmax *s, int u) {
-  tg_mc_ref x = s->element(s->user, s->mc, u);
-  return tg_mc_exp_below_one(s->mc, tg_mc_alu(s->mc, TG_ALU_sub, x, s->top, TG_MC_NONE), s->accuracy);
+  tg_mc *mc = s->mc;
+  tg_mc_ref x = multiplies(s) ? tg_mc_alu(mc, TG_ALU_fma, s->plain(s->user, mc, u),
+                                          tg_mc_const(mc, s->factor), s->below)
+                              : tg_mc_alu(mc, TG_ALU_sub, s->element(s->user, mc, u), s->top, TG_MC_NONE);
+  return tg_mc_exp_below_one(mc, x, s->accuracy);
 }
 
 /* Maximum, sums and total are a segment each, the first two begin with one that runs once. The maximum of a row into every
@@ -40,11 +45,17 @@ static void write_maximum(tg_softmax *s, int unroll) {
   tg_row_begin(mc, s->partial, s->registers, tg_mc_const(mc, 0.0f));
   tg_mc_next_segment(mc);
   for (int u = 0; u < unroll; u++)
-    tg_mc_assign(mc, s->top, TG_ALU_max, s->top, s->element(s->user, mc, u), TG_MC_NONE);
+    tg_mc_assign(mc, s->top, TG_ALU_max, s->top, (s->plain ? s->plain : s->element)(s->user, mc, u),
+                 TG_MC_NONE);
   tg_mc_next_segment(mc);
   for (int apart = s->lanes / 2; apart >= 1; apart /= 2)
     tg_mc_assign(mc, s->top, TG_ALU_max, s->top, tg_mc_alu_imm(mc, TG_ALU_rot, s->top, TG_MC_NONE, apart),
                  TG_MC_NONE);
+  if (!s->plain) return;
+  tg_mc_assign(mc, s->top, TG_ALU_mov, s->step(s->user, mc, s->top), TG_MC_NONE, TG_MC_NONE);
+  if (!multiplies(s)) return;
+  s->below = tg_mc_new(mc);
+  tg_mc_assign(mc, s->below, TG_ALU_xor, s->top, tg_mc_bits(mc, 0x80000000u), TG_MC_NONE);
 }
 
 /* The exps of all vectors into the partial sums, of which the oldest take the vectors, and, if `kept` is not negative,

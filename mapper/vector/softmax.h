@@ -17,10 +17,16 @@ typedef struct tg_softmax {
   /* Vector j * unroll + u of the row at hand, of a segment that repeats over j. Elements beyond the row are
    * -infinity: the maximum does not see them, and their exp is +0, which changes no sum. */
   tg_mc_ref (*element)(const void *user, tg_mc *mc, int u);
+  /* Where elements are those of `plain` after a step that keeps their order, and -infinity where there are none, or NULL:
+   * the maximum is found of these, and takes the step then. */
+  tg_mc_ref (*plain)(const void *user, tg_mc *mc, int u);
+  tg_mc_ref (*step)(const void *user, tg_mc *mc, tg_mc_ref x);
+  float factor; /* not 0: the step multiplies with it, exactly */
   const void *user;
   tg_mc_accuracy accuracy;
   int lanes, registers;
-  tg_mc_ref top, partial[TG_ROW_PARTIALS];
+  tg_mc_ref top, below,
+      partial[TG_ROW_PARTIALS]; /* below: the maximum with the other sign, if the step has a factor */
 } tg_softmax;
 
 void tg_softmax_begin(tg_softmax *s, const tg_compile *c, const tg_kernel *kernel, tg_mc *mc);

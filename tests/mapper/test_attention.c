@@ -29,6 +29,18 @@ static const model models[] = {
      "%s = MatMul(%q, %kt) @0\n%scaled = Mul(%s, %scale) @1\n%masked = Where(%visible, %scaled, %far) @3\n"
      "%later = Add(%masked, %causal) @4\n%p = Softmax(%later) axis=-1 @6\n%d = Mul(%p, %half) @7\n"
      "%o = MatMul(%d, %v) @8\n%y = Tanh(%o) @9\noutput \"y\" %y: f32\n"},
+    {"a scale that is a power of two",
+     "graph \"g\"\ninput %q: f32[3,21,16]\ninput %k: f32[3,16,37]\ninput %v: f32[3,37,5]\n"
+     "const %scale: f32[] = [0.25]\n%s = MatMul(%q, %k) @0\n%t = Mul(%scale, %s) @1\n"
+     "%p = Softmax(%t) axis=-1 @2\n%y = MatMul(%p, %v) @3\noutput \"y\" %y: f32\n"},
+    {"a scale that divides",
+     "graph \"g\"\ninput %q: f32[2,21,16]\ninput %k: f32[2,16,64]\ninput %v: f32[2,64,5]\n"
+     "const %scale: f32[] = [3.3]\n%s = MatMul(%q, %k) @0\n%t = Div(%s, %scale) @1\n"
+     "%p = Softmax(%t) axis=-1 @2\n%y = MatMul(%p, %v) @3\noutput \"y\" %y: f32\n"},
+    {"a scale that turns the order over",
+     "graph \"g\"\ninput %q: f32[2,9,16]\ninput %k: f32[2,16,40]\ninput %v: f32[2,40,5]\n"
+     "const %scale: f32[] = [-0.25]\n%s = MatMul(%q, %k) @0\n%t = Mul(%s, %scale) @1\n"
+     "%p = Softmax(%t) axis=-1 @2\n%y = MatMul(%p, %v) @3\noutput \"y\" %y: f32\n"},
     {"one product, values by columns",
      "graph \"g\"\ninput %q: f32[270,36]\ninput %k: f32[36,32]\ninput %v: f32[19,32]\n"
      "%vt = Transpose(%v) perm=[1,0]\n%s = MatMul(%q, %k) @0\n%p = Softmax(%s) axis=-1 @1\n"
