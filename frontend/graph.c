@@ -76,7 +76,7 @@ void tg_graph_fix_input(tg_graph *graph, int input, const void *data) {
   tg_value *value = graph->inputs[input];
   size_t size = (size_t)tg_value_elements(value) * tg_dtype_size(value->dtype);
   assert(!tg_graph_is_carried(graph, value));
-  void *copy = tg_arena_alloc(graph->arena, size ? size : 1, 64);
+  void *copy = tg_arena_alloc(graph->arena, size ? size : 1, 1);
   memcpy(copy, data, size);
   value->kind = TG_VALUE_CONSTANT;
   value->data = copy;

@@ -57,6 +57,23 @@ TG_TEST(graph, symbols_bind_once_and_by_name) {
   tg_arena_release(&arena);
 }
 
+TG_TEST(graph, a_fixed_input_takes_the_memory_of_its_data) {
+  enum { COUNT = 1 << 20 };
+  tg_arena arena = {0};
+  tg_graph *g = tg_graph_create(&arena, "g");
+  const tg_dim dims[] = {{COUNT, NULL}};
+  tg_value *x = tg_graph_add_input(g, "x", TG_F32, 1, dims);
+  float *data = calloc(COUNT, sizeof *data);
+  data[COUNT - 1] = 7;
+  size_t before = arena.used;
+  tg_graph_fix_input(g, 0, data);
+  free(data);
+  EXPECT(arena.used - before < 2 * COUNT * sizeof *data);
+  EXPECT_EQ(((const float *)x->data)[COUNT - 1], 7);
+  EXPECT_EQ(g->input_count, 0);
+  tg_arena_release(&arena);
+}
+
 static tg_graph *small_model(tg_arena *arena) {
   tg_builder *b = tg_builder_create(arena, "mlp");
   tg_value *x = tg_builder_input(b, "x", TG_F32, 2, (int64_t[]){2, 4});
