@@ -34,7 +34,8 @@ const tg_mapper_pass tg_mapper_passes[] = {
      FUSION}, /* what nothing else reads any more */
     {"small_products", "column_sums", 0, tg_rematerialize_small_products, NULL, FUSION},
     {"part_epilogues", "small_products", ONCE, tg_part_epilogues, NULL,
-     FUSION}, /* when nothing joins any more */
+     FUSION},                                                            /* when nothing joins any more */
+    {"join_pools", "part_epilogues", ONCE, tg_join_pools, NULL, FUSION}, /* products as they are stored */
     {"settle_aliases", "form_kernels", STORED | COUNT | ONCE, tg_settle_aliases, NULL, NONE},
     {"views", "settle_aliases", ONCE, tg_form_views, NULL, ALL}, /* which knows what is updated in place */
     {"plan_memory", "settle_aliases", KERNELS | STORED | COUNT | ONCE, tg_plan_memory, NULL, NONE},

@@ -35,6 +35,9 @@ tg_status tg_narrow_stores(tg_compile *c);
 /* epilogues_apart.c: what products of few columns compute of their results becomes kernels where that is faster. */
 tg_status tg_part_epilogues(tg_compile *c);
 
+/* pools.c: pools join the convolutions whose results they alone read. */
+tg_status tg_join_pools(tg_compile *c);
+
 /* What passes have in common. */
 /* pairs.c: each kernel merges with the nearest one before it, at most `window` back, with which it can.
  * `merge`: kernel b with kernel a before it; false: they stay two. */

@@ -100,7 +100,20 @@ uint64_t tg_gemm_sum_rows(const tg_params *m, const tg_gemm *g, const tg_gemm_ti
   return t->parts > 1 ? (uint64_t)t->mt * tg_kind_flits(m, g->sum_kind, t->nt) : 0;
 }
 
+uint32_t tg_gemm_pool_position(const tg_params *m, const tg_gemm *g, const tg_gemm_tiling *t) {
+  return tg_kind_flits(m, g->pool.kind, t->nt);
+}
+
+uint32_t tg_gemm_pool_row(const tg_params *m, const tg_gemm *g, const tg_gemm_tiling *t) {
+  return t->patch_columns * tg_gemm_pool_position(m, g, t);
+}
+
+uint64_t tg_gemm_pool_marks(const tg_gemm *g, const tg_gemm_tiling *t) {
+  return t->pool_rows && g->pool.leaves[0] ? t->patch_rows : 0;
+}
+
 uint64_t tg_gemm_rounded_rows(const tg_params *m, const tg_gemm *g, const tg_gemm_tiling *t) {
+  if (t->pool_rows) return (uint64_t)t->pool_rows * tg_gemm_pool_row(m, g, t);
   return t->swapped || g->sum_kind == TG_STREAM_BF16SR
              ? (uint64_t)t->mt * tg_kind_flits(m, g->sum_kind, t->nt)
              : 0;

@@ -25,7 +25,8 @@ static void plan_rooms(const tg_params *m, const tg_gemm *g, const tg_gemm_tilin
   if (!makes_a)
     plans[TG_ROLE_OPERANDS_ONCE].room = (tg_room){tg_epilogue_operands_before(m, g, t, true, operands),
                                                   tg_gemm_has_resident_vectors(g, t) ? 1 : 2};
-  plans[TG_ROLE_OPERANDS].room = (tg_room){tg_epilogue_operands_before(m, g, t, false, operands), 2};
+  plans[TG_ROLE_OPERANDS].room =
+      (tg_room){tg_epilogue_operands_before(m, g, t, false, operands) + tg_gemm_pool_marks(g, t), 2};
   plans[TG_ROLE_SUMS].room = (tg_room){tg_gemm_sum_rows(m, g, t), 2};
   plans[TG_ROLE_SPARE].room = (tg_room){(uint64_t)tg_gemm_spare(m, g, t) * tg_bank_rows(m), 1};
   plans[TG_ROLE_ROUNDED].room = (tg_room){tg_gemm_rounded_rows(m, g, t), 1};
@@ -96,6 +97,7 @@ static void plan_ends(const tg_params *m, const tg_gemm *g, const tg_gemm_tiling
   plans[TG_ROLE_B].bases = !t->producers && !t->kept;
   plans[TG_ROLE_OPERANDS].bases =
       (uint8_t)g->epilogue_operand_count; /* those that are loaded once are among them */
+  plans[TG_ROLE_OPERANDS].bases += tg_gemm_pool_marks(g, t) > 0;
   if (tg_gemm_a_both_ways(m, g, t)) plans[TG_ROLE_A_NORTH].full = 1;
   if (g->prologue.result) plan_prologue(m, g, t, plans);
   if (t->members > 1) plan_partials(t, plans);

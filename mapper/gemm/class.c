@@ -65,6 +65,11 @@ static bool walks_views(tg_compile *c, const tg_kernel *kernel) {
   return !tg_describe_gemm(&quiet, kernel, 0, &described);
 }
 
+static tg_status emit(tg_compile *c, const tg_kernel *kernel) {
+  if (kernel->pool) tg_gemm_add_marks(c);
+  return tg_emit_gemm(c, kernel);
+}
+
 const tg_kernel_class tg_gemm_class = {
     .name = "gemm",
     .accepts = accepts,
@@ -74,5 +79,5 @@ const tg_kernel_class tg_gemm_class = {
     .cycles = cycles,
     .absorbs = absorbs,
     .walks_views = walks_views,
-    .emit = tg_emit_gemm,
+    .emit = emit,
 };

@@ -156,7 +156,8 @@ double tg_gemm_cycles(const tg_compile *c, const tg_gemm *g, const tg_gemm_tilin
                 tg_mx_stationary(m, g->format) * m->fma_latency;
   if (t->producers) ends += way_of_chunk(&s);
   /* Ports store a piece while the vector unit works on the next one; sums follow each other down the column, a piece behind. */
-  double ports = tg_max_double(all.west.drain, all.north.drain), piece = (double)t->mr / t->mt;
+  double ports = tg_max_double(all.west.drain, all.north.drain),
+         piece = (double)t->mr / tg_gemm_block_results(t);
   double drain = tg_max_double(vector, ports) + piece * (vector < ports ? vector : ports) +
                  (t->ring ? 0 : (t->members - 1) * vector * piece);
   double passes = (double)tg_gemm_row_blocks(t) * t->passes_n, strips = tg_gemm_strips(t);

@@ -81,8 +81,11 @@ static tg_status describe(tg_compile *c, const tg_kernel *kernel, int64_t phase,
     out->keeps = TG_KEEPS_B;
     out->kept = *kernel->kept;
   }
-  status = describe_fused(c, kernel, &image, out);
+  tg_kernel alone = *kernel;
+  if (kernel->pool) alone.output = tg_in(kernel->pool->root, 0), alone.pool = NULL;
+  status = describe_fused(c, &alone, &image, out);
   if (image.elsewhere) out->m = 0;
+  if (!status && kernel->pool) status = tg_gemm_describe_pool(c, kernel, out);
   return status || !kernel->prologue_result ? status : tg_gemm_describe_prologue(c, kernel, out);
 }
 

@@ -23,14 +23,16 @@ tg_status tg_gemm_pack_drain(emission *e) {
   tg_drain_way way = tg_gemm_drain_way(&e->t);
   tg_status status = tg_gemm_write_drain(e->c, e->kernel, e->g, way, tg_gemm_at_once(e->b.m, &e->t), &mc);
   if (status) return status;
-  tg_vx_instr codes[2] = {0};
-  int split = mc.segment + 1;
+  tg_vx_instr codes[3] = {0};
+  bool pools = way == TG_DRAIN_OF_WINDOWS;
+  int splits[] = {pools ? TG_POOL_ACROSS : mc.segment + 1, TG_POOL_EDGES},
+      count = pools ? 2 : tg_gemm_has_prologue(e);
   if (tg_gemm_has_prologue(e)) status = tg_gemm_write_prologue(e->c, e->kernel, e->g, &mc);
   if (status) return status;
-  status =
-      tg_mc_pack_parts(&mc, &split, tg_gemm_has_prologue(e), e->c->program, e->b.section, codes, e->c->diag);
+  status = tg_mc_pack_parts(&mc, splits, count, e->c->program, e->b.section, codes, e->c->diag);
   e->microcode = codes[0];
   e->prologue.code = codes[1];
+  memcpy(e->pool_codes, &codes[1], sizeof e->pool_codes);
   if (status) tg_diag_prefix(e->c->diag, "node \"%s\"", e->kernel->root->name);
   return status;
 }
@@ -98,6 +100,10 @@ void tg_gemm_emit_sums(emission *e, const tg_stage *stage, uint32_t r, uint32_t 
     tg_gemm_emit_transposition(e, stage, r, col);
     return;
   }
+  if (e->t.pool_rows) {
+    tg_gemm_emit_pool_rows(e, stage, r, col);
+    return;
+  }
   tg_buffer halves;
   tg_rotation rotation = block_rotation(e),
               each = e->t.members > 1 ? TG_ROTATE_OUTER : TG_ROTATE_EACH; /* part */
@@ -131,6 +137,10 @@ void tg_gemm_emit_drain(emission *e, const tg_stage *stage, uint32_t r, uint32_t
   }
   if (e->t.ring) {
     tg_gemm_emit_ring(e, r, col);
+    return;
+  }
+  if (e->t.pool_rows) {
+    tg_gemm_emit_pool_columns(e, stage, r, col);
     return;
   }
   tg_buffer halves;

@@ -58,6 +58,9 @@ typedef struct tg_gemm_emission {
   tg_operands_emission operands;
   tg_column_sums_emission column_sums;
   tg_prologue_emission prologue;
+  tg_vx_instr pool_codes[2]; /* segments of the VOPs that go across windows, and beside the image */
+  int marks_base;
+  int64_t marks_rest;
 } tg_gemm_emission;
 
 /* The section of what `e` has been set to, from product number `product` on; and entries of the base table alone. emit.c */
@@ -79,6 +82,8 @@ int64_t tg_gemm_cols_a_pass(const tg_gemm_emission *e);
 /* Rows of a tile: the first, and columns: the first, and from pass to pass. */
 int64_t tg_gemm_row_first(const tg_gemm_emission *e, uint32_t r, uint32_t col);
 int64_t tg_gemm_col_first(const tg_gemm_emission *e, uint32_t r, uint32_t col);
+/* Of a pool: the first column of windows of the tile's strip. */
+int64_t tg_gemm_first_window(const tg_gemm_emission *e, uint32_t r, uint32_t col);
 int64_t tg_gemm_col_delta(const tg_gemm_emission *e);
 /* Has the tile neither a product nor columns of its own in any pass? Then it has no instructions either. */
 bool tg_gemm_is_idle(const tg_gemm_emission *e, uint32_t r, uint32_t col);
@@ -198,6 +203,16 @@ tg_tx_instr *tg_gemm_push_send(tg_gemm_emission *e, uint32_t r, uint32_t col, ui
 
 /* The VOP that transposes a block, from the accumulator into the scratchpad. swapped.c */
 void tg_gemm_emit_transposition(tg_gemm_emission *e, const tg_stage *stage, uint32_t r, uint32_t col);
+
+/* A pool in the drain (pool_emit.c): what lies beside the image, once; down the windows of a block, and across them, piece by piece;
+ * the marks of the rows of a block that are outside of the image; what says so, into the program, before its sections; and base
+ * table entries. */
+void tg_gemm_emit_edges(tg_gemm_emission *e, uint32_t r, uint32_t col);
+void tg_gemm_emit_pool_rows(tg_gemm_emission *e, const tg_stage *stage, uint32_t r, uint32_t col);
+void tg_gemm_emit_pool_columns(tg_gemm_emission *e, const tg_stage *stage, uint32_t r, uint32_t col);
+void tg_gemm_load_marks(tg_gemm_emission *e, const tg_stage *stage, tg_queue *queue, uint32_t r, uint32_t col,
+                        uint32_t mask);
+void tg_gemm_allocate_marks(tg_gemm_emission *e);
 
 /* A ring of members (split_k.c): what a tile does between the accumulator and the egress; SENDs of sums, and, once
  * those of results are there, others between them. */

@@ -80,6 +80,7 @@ void tg_gemm_allocate_bases(emission *e, int64_t product) {
     e->b_base = tg_build_base(&e->b, tg_place_of(e->c, g->b), (uint64_t)bytes_of(g->b, g->b_offsets[product]),
                               &e->b_rest);
   if (tg_gemm_has_prologue(e)) tg_gemm_allocate_prologue_bases(e);
+  if (tg_gemm_pool_marks(g, &e->t)) tg_gemm_allocate_marks(e);
   for (int k = 0; k < g->outs; k++)
     e->out_base[k] = tg_build_base(&e->b, tg_place_of(e->c, g->out[k]),
                                    (uint64_t)bytes_of(g->out[k], g->out_offsets[product]), &e->out_rest[k]);
@@ -111,6 +112,9 @@ static void fill_result(const emission *e, int k, uint32_t r, uint32_t col, tg_a
   memcpy(store->m_delta, place.row_delta, sizeof place.row_delta);
   if (e->t.sent) store->m_delta[1] = e->t.mr, store->m_delta[2] = e->t.sent;
   store->convert = g->out_kind[k] == TG_STREAM_FP32 ? TG_CVT_32 : TG_CVT_16;
+  if (!e->t.pool_rows) return;
+  store->x_org = tg_gemm_first_window(e, r, col);
+  store->offset += bytes_of(g->out[k], store->x_org * g->out_stride[2]);
 }
 
 static void fill_store(const void *user, int port, uint32_t r, uint32_t col, tg_agcu_instr *store) {
@@ -210,6 +214,7 @@ static void emit_unit(emission *e, const tg_stage *stage, tg_queue *queue, uint3
     (stage->seat == TG_UNIT_VX ? tg_gemm_emit_sums : tg_gemm_emit_sum_sends)(e, stage, r, col);
     break;
   case TG_STAGE_DRAIN: tg_gemm_emit_drain(e, stage, r, col); break;
+  case TG_STAGE_EDGES: tg_gemm_emit_edges(e, r, col); break;
   case TG_STAGE_AROUND: tg_gemm_emit_around(e, stage, r, col); break;
   case TG_STAGE_RETURNS: tg_gemm_emit_returns(e, stage, r, col); break;
   case TG_STAGE_PROLOGUE_STORE: emit_prologue_store(e, stage, queue, r, col); break;

@@ -25,6 +25,7 @@ static void write_sums(tg_mc *mc, const tg_gemm *g, uint32_t at_once) {
 tg_status tg_gemm_write_drain(const tg_compile *c, const tg_kernel *kernel, const tg_gemm *g,
                               tg_drain_way way, uint32_t at_once, tg_mc *mc) {
   if (g->column_sums.count) return tg_gemm_write_column_sums(c, kernel, g, mc);
+  if (way == TG_DRAIN_OF_WINDOWS) return tg_gemm_write_pool(c, kernel, g, mc);
   tg_operand_stream streams[TG_EPILOGUE_OPERANDS];
   int count = tg_gemm_operand_streams(g, streams);
   tg_mc_ref sum = g->partials > 1 ? load_sum(mc, g, tg_gemm_finish_sum_stream(g)) : TG_MC_NONE;

@@ -56,6 +56,11 @@ uint64_t tg_gemm_received_rows(const tg_params *m, const tg_gemm *gemm, const tg
 uint64_t tg_gemm_whole_rows(const tg_params *m, const tg_gemm *gemm, const tg_gemm_tiling *t);
 uint64_t tg_gemm_sent_rows(const tg_params *m, const tg_gemm *gemm, const tg_gemm_tiling *t);
 uint64_t tg_gemm_sum_rows(const tg_params *m, const tg_gemm *gemm, const tg_gemm_tiling *t);
+/* Of a pool (pool.c): of a column of the image between the VOPs, and of a row of these; and the
+ * marks of rows that lie outside of the image. */
+uint32_t tg_gemm_pool_position(const tg_params *m, const tg_gemm *gemm, const tg_gemm_tiling *t);
+uint32_t tg_gemm_pool_row(const tg_params *m, const tg_gemm *gemm, const tg_gemm_tiling *t);
+uint64_t tg_gemm_pool_marks(const tg_gemm *gemm, const tg_gemm_tiling *t);
 /* Of what is loaded for the fused nodes, once a pass or not: of operand number `epilogue operand`, or of
  * those before it together. */
 uint64_t tg_epilogue_operand_rows(const tg_params *m, const tg_gemm *gemm, const tg_gemm_tiling *t,

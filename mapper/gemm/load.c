@@ -64,8 +64,14 @@ static void set_patch(const emission *e, tg_agcu_instr *load, uint32_t r, uint32
   const tg_params *m = e->b.m;
   const tg_gemm_tiling *t = &e->t;
   tg_patch_fill_walk(m, e->g, t, tg_value_bytes_each(e->g->a), load);
-  load->m_first = tg_gemm_row_first(e, r, col) / (t->mt * tg_gemm_slabs(t)) * tg_patch_walk_rows(e->g, t);
-  load->m_delta[e->m_k_level] = tg_gemm_row_tiles(e) * tg_patch_walk_rows(e->g, t);
+  load->m_first = tg_gemm_row_first(e, r, col) / (tg_gemm_block_results(t) * tg_gemm_slabs(t)) *
+                  tg_patch_walk_rows(e->g, t);
+  load->m_delta[e->m_k_level] =
+      tg_gemm_rows_a_pass(e) / (tg_gemm_block_results(t) * tg_gemm_slabs(t)) * tg_patch_walk_rows(e->g, t);
+  if (t->pool_rows)
+    tg_patch_move(e->g, t, -e->g->pool.before[0],
+                  tg_gemm_first_window(e, r, col) * e->g->pool.step[1] - e->g->pool.before[1],
+                  tg_value_bytes_each(e->g->a), load);
   if (tg_gemm_slabs(t) == 1) return;
   uint32_t first = tg_patch_first_slab(e->g, t), each = tg_patch_slab(e->g, t),
            row = tg_patch_row(m, e->g, t);
@@ -91,12 +97,13 @@ static tg_agcu_instr *load_a(emission *e, const tg_stage *stage, tg_queue *queue
   tg_gemm_set_chunk(e, &load->dst, &to->ring, chunk);
   if (e->t.resident == TG_RESIDENT_A)
     set_resident(e, load, &e->channels[TG_ROLE_A].ring, chunk, tg_gemm_a_row(e->b.m, g, &e->t));
-  meet(e, stage, in, !chunk, true);
+  tg_gemm_meet(e, stage, ~tg_gemm_bit(TG_ROLE_OPERANDS), in, 0, 0, !chunk, true);
   load->base = e->a_base;
   load->offset = e->a_rest + g->a_origin * z;
   load->convert = g->a_convert;
   if (e->t.patch) {
     set_patch(e, load, r, col, slab);
+    if (tg_gemm_pool_marks(g, &e->t)) tg_gemm_load_marks(e, stage, queue, r, col, mask);
     return load;
   }
   /* Of the two walks of a LOAD, rows and runs, which is m's and which k's? */

@@ -132,6 +132,7 @@ bool tg_patch_may_count(const tg_gemm *g) {
 int64_t tg_patch_blocks(const tg_gemm *g, const tg_gemm_tiling *t) {
   const tg_gemm_image *x = &g->image;
   if (tg_gemm_patch_images(t) > 1) return tg_div_up(x->images, tg_gemm_patch_images(t));
+  if (t->pool_rows) return x->images * tg_div_up(g->pool.windows[0], t->pool_rows);
   return x->images * tg_div_up(x->pixels[0], (int64_t)t->patch_rows * tg_gemm_slabs(t)) *
          tg_div_up(x->pixels[1], t->patch_columns);
 }
@@ -141,13 +142,16 @@ int64_t tg_patch_blocks(const tg_gemm *g, const tg_gemm_tiling *t) {
 static void fill_rows(const tg_gemm *g, const tg_gemm_tiling *t, int64_t unit, int64_t z,
                       tg_agcu_instr *load) {
   const tg_gemm_image *x = &g->image;
-  int64_t results = (int64_t)t->patch_rows * tg_gemm_slabs(t), row = x->size[1] * x->depth,
-          down = results * x->step[0], along = t->patch_columns * x->step[1];
+  bool pools =
+      t->pool_rows >
+      0; /* whose blocks have parts of rows by where they begin, and may be higher than they are apart */
+  int64_t results = pools ? t->pool_rows * g->pool.step[0] : (int64_t)t->patch_rows * tg_gemm_slabs(t),
+          row = x->size[1] * x->depth, down = results * x->step[0], along = t->patch_columns * x->step[1];
   load->rows = tg_patch_height(g, t);
   load->m_radix[2] = tg_patch_walk_rows(g, t) / tg_gemm_patch_images(t);
   load->stride[2] = row * z;
   load->y_inc[2] = 1;
-  if (t->patch_columns < x->pixels[1]) { /* parts of a row of an only image */
+  if (t->patch_columns < x->pixels[1] && !pools) { /* parts of a row of an only image */
     load->m_radix[0] = x->pixels[0];
     load->m_radix[1] = x->pixels[1] / t->patch_columns;
     load->stride[0] = down * row * z;
@@ -156,7 +160,9 @@ static void fill_rows(const tg_gemm *g, const tg_gemm_tiling *t, int64_t unit, i
     load->x_inc[1] = along * unit;
   } else {
     load->m_radix[0] = x->images;
-    load->m_radix[1] = tg_gemm_patch_images(t) > 1 ? 1 : tg_div_up(x->pixels[0], results);
+    load->m_radix[1] = pools                         ? tg_div_up(g->pool.windows[0], t->pool_rows)
+                       : tg_gemm_patch_images(t) > 1 ? 1
+                                                     : tg_div_up(x->pixels[0], results);
     load->stride[0] = x->size[0] * row * z;
     load->stride[1] = down * row * z;
     load->y_inc[1] = down;
@@ -165,6 +171,20 @@ static void fill_rows(const tg_gemm *g, const tg_gemm_tiling *t, int64_t unit, i
   load->x_org = x->origin[1] * unit;
   load->y_size = x->size[0];
   load->x_size = x->size[1] * unit;
+}
+
+/* Do x coordinates count elements, since channels of pixels side by side follow each other? */
+static bool counts_elements(const tg_gemm *g, const tg_gemm_tiling *t) {
+  return t->patch == TG_PATCH_PIXELS ? g->image.channels == g->image.depth : is_joined(&g->image);
+}
+
+void tg_patch_move(const tg_gemm *g, const tg_gemm_tiling *t, int64_t rows, int64_t columns, int64_t z,
+                   tg_agcu_instr *load) {
+  const tg_gemm_image *x = &g->image;
+  int64_t down = rows * x->step[0], along = columns * x->step[1];
+  load->y_org += down;
+  load->x_org += along * (counts_elements(g, t) ? x->channels : 1);
+  load->offset += (down * x->size[1] + along) * x->depth * z;
 }
 
 static void set_digit(tg_agcu_instr *load, int digit, int64_t radix, int64_t stride, int64_t x_inc) {
@@ -177,8 +197,7 @@ void tg_patch_fill_walk(const tg_params *m, const tg_gemm *g, const tg_gemm_tili
                         tg_agcu_instr *load) {
   const tg_gemm_image *x = &g->image;
   int64_t width = tg_patch_width(g, t), elements = position_elements(m, g, t), pixel = x->depth * z;
-  bool pixels = t->patch == TG_PATCH_PIXELS, whole = x->channels == x->depth,
-       joined = pixels ? whole : is_joined(x);
+  bool pixels = t->patch == TG_PATCH_PIXELS, joined = counts_elements(g, t);
   fill_rows(g, t, joined ? x->channels : 1, z, load);
   load->take = width * elements;
   set_digit(load, 0, 1, 0, 0);

@@ -34,6 +34,9 @@ uint64_t tg_patch_rows(const tg_params *m, const tg_gemm *gemm, const tg_gemm_ti
  * tg_patch_walk_rows. `z`: bytes of an element. */
 void tg_patch_fill_walk(const tg_params *m, const tg_gemm *gemm, const tg_gemm_tiling *t, int64_t z,
                         tg_agcu_instr *load);
+/* Moves it by so many rows and columns of results. */
+void tg_patch_move(const tg_gemm *gemm, const tg_gemm_tiling *t, int64_t rows, int64_t columns, int64_t z,
+                   tg_agcu_instr *load);
 /* Of patches of several images, one below the other: rows of results that are counted for each image, so that the last
  * kernel rows of one read padding in front of the next, too. */
 uint32_t tg_patch_image_rows(const tg_gemm *gemm);

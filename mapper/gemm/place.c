@@ -67,19 +67,25 @@ bool tg_epilogue_operands_west(const emission *e, uint32_t r, uint32_t col) {
 bool tg_gemm_prologue_from_west(const emission *e, uint32_t r, uint32_t col) {
   return tg_leaves_west(e->t.prologue_inputs, r, col);
 }
+/* Of a pool's columns: tiles that follow each other have one each. */
+static uint32_t strips(const emission *e) { return e->t.pool_rows ? e->t.strips : 1; }
+int64_t tg_gemm_first_window(const emission *e, uint32_t r, uint32_t col) {
+  return (int64_t)(tg_gemm_row_index(e, r, col) % strips(e)) * e->t.pool_columns;
+}
 int64_t tg_gemm_rows_a_pass(const emission *e) {
-  return e->t.mt * tg_gemm_slabs(&e->t) * tg_gemm_row_tiles(e);
+  return tg_gemm_block_results(&e->t) * tg_gemm_slabs(&e->t) * tg_gemm_row_tiles(e) / strips(e);
 }
 int64_t tg_gemm_cols_a_pass(const emission *e) { return e->t.nt * col_tiles(e); }
 int64_t tg_gemm_row_first(const emission *e, uint32_t r, uint32_t col) {
-  return (int64_t)tg_gemm_row_index(e, r, col) * e->t.mt * tg_gemm_slabs(&e->t);
+  return (int64_t)(tg_gemm_row_index(e, r, col) / strips(e)) * tg_gemm_block_results(&e->t) *
+         tg_gemm_slabs(&e->t);
 }
 int64_t tg_gemm_col_first(const emission *e, uint32_t r, uint32_t col) {
   return (int64_t)col_index(e, r, col) * e->t.nt + e->strip * tg_gemm_cols_a_pass(e);
 }
 int64_t tg_gemm_col_delta(const emission *e) {
-  bool other =
-      tg_gemm_strips_columns(&e->t) || tg_gemm_slabs(&e->t) > 1; /* parts, or slabs, take the level */
+  bool other = tg_gemm_strips_columns(&e->t) || tg_gemm_slabs(&e->t) > 1 ||
+               e->t.pool_rows; /* parts, slabs, or rows of windows take the level */
   return other ? 0 : tg_gemm_cols_a_pass(e);
 }
 
@@ -111,6 +117,7 @@ tg_gemm_place tg_gemm_place_of(const emission *e, uint32_t r, uint32_t col) {
   place.row_delta[e->m_level] = tg_gemm_rows_a_pass(e);
   place.column_delta[e->n_level] = tg_gemm_col_delta(e);
   if (tg_gemm_slabs(&e->t) > 1) place.row_delta[e->n_level] = e->t.mt;
+  if (e->t.pool_rows) place.row_delta[1] = e->t.mr * tg_gemm_pool_parts(&e->t);
   return place;
 }
 
@@ -118,7 +125,16 @@ void tg_gemm_walk_rows(const emission *e, const int64_t stride[3], tg_walk_plan 
   const tg_gemm *g = e->g;
   const tg_gemm_image *x = &g->image;
   for (int d = 0; d < 3; d++) out->radix[d] = g->out_radix[d], out->stride[d] = stride[d];
-  if (!e->t.image_rows) return;
+  if (!e->t.image_rows && !e->t.pool_rows) return;
+  if (e->t.pool_rows) { /* whole blocks of windows, of the first strip */
+    out->radix[1] = tg_div_up(g->pool.windows[0], e->t.pool_rows) * e->t.pool_rows;
+    out->radix[2] = e->t.pool_columns;
+    out->bounded = true;
+    out->y.step[1] = out->x.step[2] = 1;
+    out->y.size = g->pool.windows[0];
+    out->x.size = g->pool.windows[1];
+    return;
+  }
   int64_t each = x->pixels[0] * x->pixels[1];
   out->stride[0] = g->out_radix[2] == each ? stride[1] : each * stride[2];
   out->stride[1] = 0;
@@ -186,7 +202,8 @@ void tg_gemm_set_sources(emission *e) {
   channels[TG_ROLE_A_NORTH].source = north_source;
   channels[TG_ROLE_SCALARS].source = west_source;
   channels[TG_ROLE_OPERANDS_ONCE].source = north_source;
-  channels[TG_ROLE_OPERANDS].source = operands_source;
+  channels[TG_ROLE_OPERANDS].source =
+      e->t.pool_rows ? a_source : operands_source; /* marks come with the image */
   channels[TG_ROLE_RECEIVED].source = above_source;
   channels[TG_ROLE_WHOLE].source = whole_source;
   if (!e->t.ring) { /* who sends sums has no results to send: it has as much room */

@@ -125,11 +125,34 @@ typedef struct tg_gemm_image {
   int64_t origin[2], step[2], tap_step[2]; /* where the first one reads, and from each to the next */
 } tg_gemm_image;
 
-/* Where the drain finds a product: in the accumulator; where members of a ring, or a VOP that transposed it, put it. */
+/* The MaxPool of a convolution's results, in its drain (pool.c). Pairs: along rows and columns. */
+enum {
+  TG_POOL_BEGIN, /* segments of the microcode: of the VOP that goes down the windows' rows, */
+  TG_POOL_ROW,
+  TG_POOL_END,
+  TG_POOL_ACROSS, /* of that which goes across their columns, */
+  TG_POOL_COLUMN,
+  TG_POOL_RESULT,
+  TG_POOL_EDGES, /* and of that which fills up what lies beside the image */
+  TG_POOL_SEGMENTS
+};
+typedef struct tg_gemm_pool {
+  const tg_kernel *kernel; /* NULL: there is none */
+  int64_t windows[2];      /* of an image: results */
+  int64_t taps[2], step[2], tap_step[2],
+      before[2];  /* before: positions of the first window in front of the image */
+  bool leaves[2]; /* do windows reach over what is not of the image? */
+  int kind;       /* stream kind of what the product stores, were it alone: maxima of columns have it */
+  int words[TG_POOL_SEGMENTS];
+} tg_gemm_pool;
+
+/* Where the drain finds a product: in the accumulator; where members of a ring, a VOP that transposed it, or one that went down
+ * windows, put it. */
 typedef enum tg_drain_way {
   TG_DRAIN_OF_ACCUMULATOR,
   TG_DRAIN_OF_RING,
   TG_DRAIN_OF_TRANSPOSED,
+  TG_DRAIN_OF_WINDOWS,
   TG_DRAIN_WAYS
 } tg_drain_way;
 
@@ -177,6 +200,7 @@ typedef struct tg_gemm {
   int sum_kind;                    /* stream kind that stores running sums of partials: FP32 or BF16SR */
   tg_gemm_column_sums column_sums;
   tg_gemm_prologue prologue;
+  tg_gemm_pool pool;
 } tg_gemm;
 
 /* Is one of the results rounded stochastically? */
@@ -249,6 +273,13 @@ tg_status tg_gemm_walk_operands(const tg_compile *c, const tg_kernel *kernel, co
                                 tg_gemm *g);
 /* All products in one section; false if there is one only or if walks have too few digits for it. */
 bool tg_spread_gemm(tg_compile *c, const tg_kernel *kernel, tg_gemm *out);
+
+/* The MaxPool of kernel->pool: what it takes of the results, which are its own from here on, and its microcode. TG_INVALID: not in
+ * this drain. pool.c */
+tg_status tg_gemm_describe_pool(const tg_compile *c, const tg_kernel *kernel, tg_gemm *g);
+static inline int tg_gemm_marks_stream(const tg_gemm *g) { return 1 + g->epilogue_operand_count; }
+static inline int tg_gemm_columns_stream(const tg_gemm *g) { return 2 + g->epilogue_operand_count; }
+tg_status tg_gemm_write_pool(const tg_compile *c, const tg_kernel *kernel, const tg_gemm *g, tg_mc *mc);
 
 /* ---- prologues (prologue_describe.c, prologue_code.c) ---- */
 

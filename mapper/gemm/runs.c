@@ -37,7 +37,8 @@ bool tg_gemm_stores_runs(const tg_params *m, const tg_gemm *g, const tg_gemm_til
   bool whole = !g->run || g->out_run_stride == g->run,
        flits = g->n * tg_value_bytes_each(out) % tg_flit_bytes(m) == 0;
   return whole && flits && g->n <= t->nt && t->passes_n == 1 && !g->spread && !t->image_rows &&
-         is_dense(g->out_radix, g->out_stride, g->n) && is_run(out, g->m, g->n, t->sent ? t->sent : t->mr);
+         !t->pool_rows && is_dense(g->out_radix, g->out_stride, g->n) &&
+         is_run(out, g->m, g->n, t->sent ? t->sent : t->mr);
 }
 
 void tg_gemm_join_rows(int64_t rows, int64_t length, int64_t bytes, tg_agcu_instr *in) {

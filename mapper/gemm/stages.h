@@ -21,8 +21,9 @@ typedef enum tg_gemm_stage {
   TG_STAGE_PROLOGUE,
   TG_STAGE_SUMS,
   TG_STAGE_DRAIN,
-  TG_STAGE_AROUND, /* chunks to other producers */
-  TG_STAGE_RETURNS /* blocks of sums to the first member */
+  TG_STAGE_AROUND,  /* chunks to other producers */
+  TG_STAGE_RETURNS, /* blocks of sums to the first member */
+  TG_STAGE_EDGES    /* what lies beside the image of a pool */
 } tg_gemm_stage;
 
 /* Loops: passes and chunks of K; passes and pieces of blocks as they are loaded, and as they are drained; rounds of

@@ -83,6 +83,13 @@ static share share_of_a(const list *s, tg_seat side) {
   return (share){tg_gemm_slabs(t) > 1 ? loads * most : most, tiles};
 }
 
+/* With a LOAD for the marks of a pool behind each of a patch. */
+static share share_of_patches(const list *s, tg_seat side) {
+  share of = share_of_a(s, side);
+  if (tg_gemm_pool_marks(s->g, s->t)) of.slots *= 2;
+  return of;
+}
+
 static share share_of_b(const list *s, tg_seat side) {
   const tg_params *m = s->m;
   const tg_gemm_tiling *t = s->t;
@@ -149,7 +156,8 @@ static double block_of_b(const list *s, double k) {
  * it comes as a whole. */
 static tg_stage stage_of_a(const list *s, tg_seat side, double k) {
   const tg_gemm_tiling *t = s->t;
-  double a = t->patch ? patch_of_a(s) : block_of_a(s, k);
+  uint64_t marks = tg_gemm_pool_marks(s->g, t);
+  double a = t->patch ? patch_of_a(s) + (double)marks * tg_atom_cycles(s->m) : block_of_a(s, k);
   bool resident = t->resident == TG_RESIDENT_A;
   bool whole = resident && !tg_gemm_loads_resident_chunks(s->m, s->g, t);
   tg_stage stage = {.kind = TG_STAGE_A,
@@ -172,6 +180,7 @@ static tg_stage stage_of_a(const list *s, tg_seat side, double k) {
                                   .waits = resident ? TG_OF_ENDS : TG_OF_EACH,
                                   .posts = TG_OF_NONE});
   tg_stage_join(&stage, (tg_join){.channel = to, .fills = true, .waits = TG_OF_NONE});
+  if (marks) tg_stage_join(&stage, (tg_join){.channel = TG_ROLE_OPERANDS, .fills = true});
   return stage;
 }
 
@@ -200,9 +209,9 @@ static void add_operands(const list *s, tg_seat side) {
   tg_stage a = stage_of_a(s, side, k);
   bool a_first = t->resident == TG_RESIDENT_A || t->patch ||
                  (t->resident == TG_RESIDENT_NONE && (side == TG_SIDE_WEST || t->split == TG_SPLIT_COLUMNS));
-  if (a_first && !t->whole_b) add_load(s, a, side, share_of_a(s, side));
+  if (a_first && !t->whole_b) add_load(s, a, side, share_of_patches(s, side));
   if (!t->producers && !t->kept) add_load(s, stage_of_b(s, k), side, share_of_b(s, side));
-  if (!a_first || t->whole_b) add_load(s, a, side, share_of_a(s, side));
+  if (!a_first || t->whole_b) add_load(s, a, side, share_of_patches(s, side));
 }
 
 /* ---- prologues ---- */
@@ -289,9 +298,9 @@ static void add_results(const list *s, tg_seat side) {
     if (tg_gemm_stores_runs(m, g, t, k))
       out += whole_runs(s, 1, (double)t->mt * (double)g->n * z);
     else if (g->n <= t->nt)
-      out += whole_runs(s, t->mt, (double)g->n * z);
+      out += whole_runs(s, tg_gemm_block_results(t), (double)g->n * z);
     else
-      out += port_cycles(s, t->mt, t->nt * z, g->out_stride[2] * (int64_t)z, z);
+      out += port_cycles(s, tg_gemm_block_results(t), t->nt * z, g->out_stride[2] * (int64_t)z, z);
   }
   if (t->ring) out /= t->members; /* of the block, so much is a tile's */
   uint32_t tiles = west ? tg_west_egress(m, t->egress) : tg_north_egress(m, t->egress, group);

@@ -93,7 +93,7 @@ static bool has_vectors(const list *s) {
 static bool has_blocks(const list *s) {
   for (int x = 0; x < s->g->epilogue_operand_count; x++)
     if (!tg_gemm_loads_once(s->t, &s->g->epilogue_operands[x])) return true;
-  return false;
+  return tg_gemm_pool_marks(s->g, s->t) > 0;
 }
 
 /* Vectors that stay are waited for once, by a SYNC. */
@@ -178,7 +178,7 @@ static void join_operands(const list *s, tg_stage *stage, bool in_slots) {
 /* The parts of K before the last one, and the rounding, or transposition, of a whole sum: instructions of each. */
 static uint32_t sums(const list *s) {
   uint32_t rounded = s->g->sum_kind == TG_STREAM_BF16SR;
-  return (s->t->parts > 2 ? 2 : s->t->parts - 1) + rounded + s->t->swapped;
+  return (s->t->parts > 2 ? 2 : s->t->parts - 1) + rounded + s->t->swapped + (s->t->pool_rows > 0);
 }
 
 static void add_sums(const list *s) {
@@ -186,10 +186,21 @@ static void add_sums(const list *s) {
   tg_stage stage = {.kind = TG_STAGE_SUMS,
                     .seat = TG_UNIT_VX,
                     .nest = TG_NEST_BLOCKS,
-                    .rate = TG_RATE_PASS,
+                    .rate = t->pool_rows ? TG_RATE_ROUND : TG_RATE_PASS,
                     .slots = sums(s),
                     .cycles = (double)t->mt * (t->nt / tg_lanes(s->m)) * s->g->drain_words[TG_DRAIN_ADD]};
   join_sums(s, &stage, t->members > 1);
+  if (t->pool_rows) join_operands(s, &stage, false);
+  tg_stages_add(s->out, &stage);
+}
+
+/* Columns beside the image are written once: the VOPs that go down windows leave them alone. */
+static void add_edges(const list *s) {
+  tg_stage stage = {.kind = TG_STAGE_EDGES,
+                    .seat = TG_UNIT_VX,
+                    .nest = TG_NEST_BLOCKS,
+                    .rate = TG_RATE_ONCE,
+                    .slots = s->t->pool_rows && s->g->pool.leaves[1]};
   tg_stages_add(s->out, &stage);
 }
 
@@ -317,6 +328,7 @@ void tg_gemm_list_units(const tg_params *m, const tg_gemm *g, const tg_gemm_tili
   list s = {m, g, t, out};
   add_multiply(&s);
   if (!t->ring) add_ready(&s);
+  add_edges(&s);
   if (g->prologue.result) add_prologue(&s);
   if (t->ring)
     add_ring(&s);

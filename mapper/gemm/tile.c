@@ -247,12 +247,13 @@ static void consider_split(search *s, tg_gemm_tiling t) {
     last = nt;
     t.nt = (uint32_t)nt;
     t.passes_n = (uint32_t)tg_div_up(tile_cols, nt);
-    consider_rows(s, t, tile_rows);
+    if (!s->g->pool.kernel) consider_rows(s, t, tile_rows);
     tg_search_patches(s, t, row_tiles, consider);
     if (nt == lanes) return;
   }
   /* A dimension too long for TG_SEARCH_SPLITS equal passes of any length that fits. */
-  for (int64_t nt = last - lanes < MOST_COLUMNS ? last - lanes : MOST_COLUMNS; nt > 0; nt -= lanes) {
+  for (int64_t nt = last - lanes < MOST_COLUMNS ? last - lanes : MOST_COLUMNS; nt > 0 && !s->g->pool.kernel;
+       nt -= lanes) {
     t.nt = (uint32_t)nt;
     t.passes_n = (uint32_t)tg_div_up(tile_cols, nt);
     consider_rows(s, t, tile_rows);

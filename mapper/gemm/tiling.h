@@ -34,8 +34,10 @@ typedef struct tg_gemm_tiling {
   tg_patch patch;
   uint32_t patch_rows, patch_columns; /* of results: a block; mt of them */
   uint32_t
-      image_rows;   /* of results that blocks count for each image, of which those behind its last one are not
+      image_rows; /* of results that blocks count for each image, of which those behind its last one are not
                           stored; 0: as many as it has. A patch of more rows has several images, one below the other */
+  uint32_t pool_rows, pool_columns; /* windows of a pool that a block's results are; 0: there is none */
+  uint32_t strips;  /* of so many columns, one beside the other, a tile has the blocks of one */
   uint32_t patches; /* that there is room for */
   uint32_t
       slabs; /* blocks of a patch, one below the other, each of which begins when its slab of the image has come; 0: one */
@@ -79,6 +81,23 @@ static inline uint32_t tg_gemm_row_blocks(const tg_gemm_tiling *t) { return t->p
 /* Images that a patch has the whole of, where these are several. */
 static inline uint32_t tg_gemm_patch_images(const tg_gemm_tiling *t) {
   return t->image_rows && t->patch_rows > t->image_rows ? t->patch_rows / t->image_rows : 1;
+}
+
+/* What a block leaves: rows of the product, or windows of a pool. Of the latter a piece has whole rows, or a part of one. */
+static inline uint32_t tg_gemm_block_results(const tg_gemm_tiling *t) {
+  return t->pool_rows ? t->pool_rows * t->pool_columns : t->mt;
+}
+static inline uint32_t tg_gemm_pool_parts(const tg_gemm_tiling *t) {
+  return t->mr < t->pool_columns ? t->pool_columns / t->mr : 1;
+}
+/* Columns of the image that windows side by side take. */
+static inline uint32_t tg_gemm_pool_width(const tg_gemm *gemm, uint32_t windows) {
+  return (uint32_t)((windows - 1) * gemm->pool.step[1] + (gemm->pool.taps[1] - 1) * gemm->pool.tap_step[1] +
+                    1);
+}
+/* Pieces, or rows of such, of a block. */
+static inline uint32_t tg_gemm_pool_groups(const tg_gemm_tiling *t) {
+  return tg_gemm_block_results(t) / (t->mr * tg_gemm_pool_parts(t));
 }
 
 /* Pieces of a block of rows that column sums are of: if there are several, each has instructions of
@@ -222,7 +241,10 @@ double tg_gemm_least_cycles(const tg_compile *c, const tg_gemm *gemm, const tg_g
 double tg_gemm_port_cycles(const tg_compile *c, const tg_gemm *gemm, const tg_gemm_tiling *t);
 
 static inline tg_drain_way tg_gemm_drain_way(const tg_gemm_tiling *t) {
-  return t->ring ? TG_DRAIN_OF_RING : t->swapped ? TG_DRAIN_OF_TRANSPOSED : TG_DRAIN_OF_ACCUMULATOR;
+  return t->ring        ? TG_DRAIN_OF_RING
+         : t->swapped   ? TG_DRAIN_OF_TRANSPOSED
+         : t->pool_rows ? TG_DRAIN_OF_WINDOWS
+                        : TG_DRAIN_OF_ACCUMULATOR;
 }
 
 /* What the search found: tilings of different kinds or blocks that are estimated to take about the least, the best one first. */

@@ -58,6 +58,7 @@ static void make_key(const tg_compile *c, const tg_gemm *g, key *out) {
   for (int v = 0; v < g->prologue.vector_count; v++)
     k->prologue.vectors[v].name.value = stored_as(g->prologue.vectors[v].name.value);
   memset(k->prologue.names, 0, sizeof k->prologue.names);
+  k->pool.kernel = NULL; /* there are windows */
 }
 
 typedef struct answer {

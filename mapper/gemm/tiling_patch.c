@@ -70,6 +70,50 @@ static void consider_images(tg_tiling_search *s, tg_gemm_tiling t, uint32_t row_
   }
 }
 
+/* Pieces of whole rows of windows, or parts of one, as large as they may be; 0: none is small enough. */
+static uint32_t piece_of_windows(const tg_gemm_tiling *t, uint32_t most) {
+  uint32_t piece = t->pool_rows * t->pool_columns;
+  for (uint32_t rows = t->pool_rows; rows > 0; rows--)
+    if (t->pool_rows % rows == 0 && (piece = rows * t->pool_columns) <= most) return piece;
+  for (piece = t->pool_columns; piece > 0 && (piece > most || t->pool_columns % piece); piece--) {
+  }
+  return piece;
+}
+
+/* Blocks of the rows that so many rows of a pool's windows take: blocks share rows where windows do. */
+static void consider_strip(tg_tiling_search *s, tg_gemm_tiling t, uint32_t row_tiles,
+                           tg_search_chunk *consider) {
+  const tg_gemm_image *x = &s->g->image;
+  const tg_gemm_pool *pool = &s->g->pool;
+  uint64_t most = tg_acc_rows(s->m) / (t.nt / tg_lanes(s->m)), room = tg_pad_rows(s->m);
+  t.patch_columns = tg_gemm_pool_width(s->g, t.pool_columns);
+  for (t.pool_rows = 1; t.pool_rows <= pool->windows[0]; t.pool_rows++) {
+    t.patch_rows =
+        (uint32_t)((t.pool_rows - 1) * pool->step[0] + (pool->taps[0] - 1) * pool->tap_step[0] + 1);
+    t.mt = t.patch_rows * t.patch_columns;
+    if ((uint64_t)t.patch_rows * t.patch_columns > most || tg_patch_rows(s->m, s->g, &t) > room) return;
+    t.mr = piece_of_windows(&t, tg_search_rows_out(s, t.nt));
+    if (!t.mr) return;
+    t.passes_m = (uint32_t)tg_div_up(tg_patch_blocks(s->g, &t), row_tiles / t.strips);
+    t.chunks = (uint32_t)x->taps[0];
+    t.kc = (uint32_t)(x->taps[1] * x->channels);
+    consider(s, t);
+  }
+}
+
+/* Strips of columns, as many as tiles share out evenly. */
+static void consider_windows(tg_tiling_search *s, tg_gemm_tiling t, uint32_t row_tiles,
+                             tg_search_chunk *consider) {
+  int64_t columns = s->g->pool.windows[1], last = 0;
+  for (t.strips = 1; t.passes_n == 1 && t.strips <= row_tiles && t.strips <= columns; t.strips++) {
+    t.pool_columns = (uint32_t)tg_div_up(columns, t.strips);
+    if (row_tiles % t.strips || t.pool_columns == last || tg_div_up(columns, t.pool_columns) < t.strips)
+      continue;
+    last = t.pool_columns;
+    consider_strip(s, t, row_tiles, consider);
+  }
+}
+
 static void consider_kind(tg_tiling_search *s, tg_gemm_tiling t, uint32_t row_tiles,
                           tg_search_chunk *consider) {
   const tg_gemm_image *x = &s->g->image;
@@ -98,5 +142,6 @@ void tg_search_patches(tg_tiling_search *s, tg_gemm_tiling t, uint32_t row_tiles
   bool plain = t.members * t.parts == 1 && !s->g->spread && s->g->partials == 1;
   if (!plain || x->pixels[1] > TG_SEARCH_ROWS) return;
   for (t.patch = TG_PATCH_PIXELS; t.patch <= TG_PATCH_RUNS; t.patch++)
-    if (tg_gemm_has_patches(s->m, s->g, t.patch)) consider_kind(s, t, row_tiles, consider);
+    if (tg_gemm_has_patches(s->m, s->g, t.patch))
+      (s->g->pool.kernel ? consider_windows : consider_kind)(s, t, row_tiles, consider);
 }

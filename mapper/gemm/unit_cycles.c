@@ -75,7 +75,24 @@ static double swapped_cycles(const product *s) {
              ((double)tg_div_up(t->mr * columns, latency) * latency * words[TG_SWAPPED_FINISH] + vop);
 }
 
+/* Of a VOP that goes down the windows of a block, and those that go across them. */
+static double pool_cycles(const product *s) {
+  const tg_gemm_tiling *t = s->t;
+  const tg_gemm_pool *pool = &s->g->pool;
+  const int *words = pool->words;
+  uint32_t latency = s->m->fma_latency, groups = t->nt / tg_lanes(s->m);
+  double vop = 2 * latency + 2,
+         down = words[TG_POOL_BEGIN] + (double)(words[TG_POOL_ROW] * pool->taps[0]) + words[TG_POOL_END],
+         across =
+             words[TG_POOL_ACROSS] + (double)(words[TG_POOL_COLUMN] * pool->taps[1]) + words[TG_POOL_RESULT];
+  return (double)tg_div_up((int64_t)t->pool_rows * t->patch_columns * groups, latency) * latency * down +
+         vop +
+         (double)tg_gemm_block_results(t) / t->mr *
+             ((double)tg_div_up(t->mr * groups, latency) * latency * across + vop);
+}
+
 static double drain_cycles(const product *s) {
+  if (s->t->pool_rows) return pool_cycles(s);
   if (s->t->swapped) return swapped_cycles(s);
   if (s->g->column_sums.count) return column_sums_cycles(s);
   if (s->t->ring) return ring_cycles(s);

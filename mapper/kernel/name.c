@@ -29,6 +29,7 @@ static void add_kernel(op_list *list, const tg_kernel *kernel) {
   if (kernel->kind == TG_KERNEL_MOVE && !kernel->root) add_op(list, "Copy");
   add_nodes(list, kernel->fused, kernel->fused_count);
   if (kernel->column_sums) add_kernel(list, kernel->column_sums);
+  if (kernel->pool) add_kernel(list, kernel->pool);
 }
 
 const char *tg_kernel_name(const tg_compile *c, const tg_kernel *kernel) {

@@ -63,6 +63,9 @@ typedef struct tg_kernel {
   size_t input_count, input_capacity;
   const struct tg_kernel *column_sums; /* GEMM: reductions of its results by blocks of rows, computed with it:
                                      the kernel that would be alone, or NULL */
+  const struct tg_kernel
+      *pool; /* GEMM: the MaxPool of its result, computed with it, whose output is the kernel's: the
+                                   kernel that would be alone, or NULL */
   const struct tg_kernel *scores, *softmax; /* ATTENTION: kernels that would be alone, outputs and all */
 } tg_kernel;
 

@@ -144,6 +144,7 @@ static tg_status parse_field(parser *p, const char *key, tg_kernel *kernel) {
   if (!strcmp(key, "makes")) return parse_results(p, kernel);
   if (!strcmp(key, "beside")) return parse_value(p, &kernel->beside);
   if (!strcmp(key, "column_sums")) return parse_inner(p, &kernel->column_sums);
+  if (!strcmp(key, "pool")) return parse_inner(p, &kernel->pool);
   if (!strcmp(key, "scores")) return parse_inner(p, &kernel->scores);
   if (!strcmp(key, "softmax")) return parse_inner(p, &kernel->softmax);
   return expected(p, "a field of a kernel before this");

@@ -49,7 +49,7 @@ static bool prologue_is_in_the_way(const tg_compile *c, const tg_kernel *kernel,
 static bool reads_in_place(const tg_compile *c, const tg_kernel *kernel, const tg_value *old) {
   bool product = kernel->kind == TG_KERNEL_GEMM;
   if ((!product && kernel->kind != TG_KERNEL_ELEMENTWISE) ||
-      tg_kernel_computes(kernel, 0) != kernel->output || kernel->column_sums ||
+      tg_kernel_computes(kernel, 0) != kernel->output || kernel->column_sums || kernel->pool ||
       prologue_is_in_the_way(c, kernel, old))
     return false;
   if (product && tg_product_loads(c, kernel, 0, old)) return false;

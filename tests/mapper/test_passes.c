@@ -187,8 +187,8 @@ static void count_kernel(int *computed, const tg_kernel *kernel) {
   for (int p = 0; p < TG_PROLOGUES; p++)
     count_nodes(computed, kernel->prologue[p].nodes, kernel->prologue[p].count);
   count_nodes(computed, kernel->fused, kernel->fused_count);
-  const tg_kernel *parts[] = {kernel->column_sums, kernel->scores, kernel->softmax};
-  for (int i = 0; i < 3; i++)
+  const tg_kernel *parts[] = {kernel->column_sums, kernel->pool, kernel->scores, kernel->softmax};
+  for (int i = 0; i < 4; i++)
     if (parts[i]) count_kernel(computed, parts[i]);
 }
 

@@ -1,0 +1,52 @@
+/* A MaxPool joins the convolution whose result it alone reads, where that is faster: the result visits memory no
+ * more. */
+#include "mapper/fusion/fusion.h"
+#include "mapper/kernel/class.h"
+
+/* What a section that loads and stores so many bytes takes at least. */
+static double least_cycles(const tg_compile *c, const tg_kernel *kernel) {
+  const tg_value *in = tg_in(kernel->root, 0), *out = kernel->output;
+  double bytes = (double)tg_value_elements(in) * tg_value_bytes_each(in) +
+                 (double)tg_value_elements(out) * tg_value_bytes_each(out);
+  double around =
+      c->m->config_cycles + 2.0 * tg_agcus(c->m) + c->m->dram_latency; /* its begin, end and first load */
+  return around + bytes / ((double)tg_agcus(c->m) * c->m->port_bytes);
+}
+
+static bool is_max_pool(const tg_kernel *kernel) {
+  return kernel->root && kernel->root->op == TG_OP_MAX_POOL && tg_kernel_results(kernel) == 1 &&
+         !tg_stochastic_store(kernel);
+}
+
+/* Has the product one result, as the pool reads it, that no other kernel does? */
+static bool makes_for(const tg_compile *c, size_t a, size_t b) {
+  const tg_kernel *product = &c->kernels[a];
+  const tg_value *value = product->output;
+  return product->kind == TG_KERNEL_GEMM && product->root->op == TG_OP_CONV &&
+         tg_kernel_writes(product) == 1 && !product->prologue_result && !product->pool &&
+         value == tg_in(c->kernels[b].root, 0) && tg_kernel_computes(product, 0) == value &&
+         !tg_stochastic_store(product) && !tg_needed_beside(c, value, a, b);
+}
+
+static bool join(tg_compile *c, size_t a, size_t b) {
+  tg_kernel both = c->kernels[a], *pool = TG_NEW(c->arena, tg_kernel);
+  *pool = c->kernels[b];
+  both.pool = pool;
+  both.output = pool->output;
+  if (!tg_kernel_can_hoist(c, b, a) || !tg_is_profitable(c, &c->kernels[a], &both, least_cycles(c, pool)))
+    return false;
+  tg_kernels_become(c, a, b, a, &both);
+  return true;
+}
+
+static bool join_any(tg_compile *c, size_t b) {
+  for (size_t a = b; a-- > 0 && is_max_pool(&c->kernels[b]);)
+    if (makes_for(c, a, b)) return join(c, a, b);
+  return false;
+}
+
+tg_status tg_join_pools(tg_compile *c) {
+  for (size_t b = 0; b < c->kernel_count;)
+    if (!join_any(c, b)) b++;
+  return TG_OK;
+}
