@@ -72,7 +72,7 @@ static void consider_images(tg_tiling_search *s, tg_gemm_tiling t, uint32_t row_
 
 /* Pieces of whole rows of windows, or parts of one, as large as they may be; 0: none is small enough. */
 static uint32_t piece_of_windows(const tg_gemm_tiling *t, uint32_t most) {
-  uint32_t piece = t->pool_rows * t->pool_columns;
+  uint32_t piece;
   for (uint32_t rows = t->pool_rows; rows > 0; rows--)
     if (t->pool_rows % rows == 0 && (piece = rows * t->pool_columns) <= most) return piece;
   for (piece = t->pool_columns; piece > 0 && (piece > most || t->pool_columns % piece); piece--) {
