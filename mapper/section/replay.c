@@ -6,9 +6,9 @@
 
 #include <string.h>
 
-/* Of long sections: at so many steps, and then at twice as many each time, a replay looks at its pace, and from LEAST_STEPS on it
- * ends where the pace has changed by less than STEADY. */
-enum { FIRST_LOOK = 1 << 10, LEAST_STEPS = 1 << 12 };
+/* Of long sections: at so many steps, and then at twice as many each time, a replay looks at its pace, and once each tile has
+ * had its share, and LEAST_STEPS are made, it ends where the pace has changed by less than STEADY. */
+enum { FIRST_LOOK = 1 << 10, LEAST_STEPS = 1 << 12, LEAST_STEPS_A_TILE = 1 << 6 };
 #define STEADY 0.002
 
 /* ---- units ---- */
@@ -151,10 +151,11 @@ uint64_t tg_replay_section(const tg_params *params, const tg_section *section, c
   tg_replay_memory_rest(memory);
   build(&r, section);
   for (uint32_t u = 0; u < r.units; u++) tg_replay_plan(&r, u);
+  int64_t least = tg_max(LEAST_STEPS, LEAST_STEPS_A_TILE * (int64_t)tg_tiles(params));
   pace so_far[2] = {{0, 0}, {0, 0}}; /* when a quarter and a half of the steps were done */
   for (uint32_t steps = 0, next = FIRST_LOOK; r.event_count && r.now <= limits.cycles; steps++) {
     if (steps == next) {
-      if (steps >= limits.steps || (steps >= LEAST_STEPS && goes_on_alike(&r, so_far))) break;
+      if (steps >= limits.steps || (steps >= least && goes_on_alike(&r, so_far))) break;
       so_far[0] = so_far[1];
       so_far[1] = (pace){(double)r.now, (double)r.moved};
       next *= 2;
