@@ -89,6 +89,14 @@ extern "C" const char *tg_test_shared(void) {
   return path.empty() ? nullptr : path.c_str();
 }
 
+extern "C" bool tg_test_takes(size_t number, size_t share) {
+  static const bool every = std::getenv("TEGULA_EVERY_VARIANT") != nullptr;
+#ifdef TEGULA_SANITIZED
+  share *= 3;
+#endif
+  return every || number % share == 0;
+}
+
 int main(int argc, char **argv) {
   ::testing::InitGoogleTest(&argc, argv);
   for (const Case &c : cases())

@@ -7,6 +7,7 @@
 #define TEGULA_TESTS_HARNESS_H
 
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 #include <string.h>
 
@@ -27,6 +28,9 @@ const char *tg_test_data(void);
 /* The folder of models that others made and that are not in the tree (README.md, TEGULA_SHARED), absolute;
  * NULL where it is not there. */
 const char *tg_test_shared(void);
+/* Is case `number` of many alike in this run's share? With TEGULA_EVERY_VARIANT (make test-long) each is, else one in `share`,
+ * with sanitizers one in three times as many. */
+bool tg_test_takes(size_t number, size_t share);
 
 #ifdef __cplusplus
 }
