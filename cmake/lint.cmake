@@ -1,14 +1,14 @@
 # Targets `lint` and `lint-deep`: clang-format and clang-tidy over the C code, Verilator's -Wall over the RTL (rtl/CMakeLists.txt
 # adds to it). A file is looked at again only when it changed; headers are looked at through the files that include them.
 #
-# The static analyzer takes nine tenths of clang-tidy's time: `lint` explores 5,000 states of a function, in which it finds what
+# The static analyzer takes nine tenths of clang-tidy's time: `lint` explores 2,000 states of a function, in which it finds what
 # is near, and `lint-deep` (make test-long) as many as the analyzer does by itself, 225,000.
 find_program(CLANG_FORMAT NAMES clang-format)
 find_program(CLANG_TIDY NAMES clang-tidy)
 add_custom_target(lint)
 add_custom_target(lint-deep)
 
-set(near --extra-arg=-Xclang --extra-arg=-analyzer-config --extra-arg=-Xclang --extra-arg=max-nodes=5000)
+set(near --extra-arg=-Xclang --extra-arg=-analyzer-config --extra-arg=-Xclang --extra-arg=max-nodes=2000)
 
 # Adds a stamp of FILE for target DEPTH (lint, lint-deep), made by COMMANDS, to LINT_STAMPS_<DEPTH>.
 function(tegula_lint_stamp depth file)
