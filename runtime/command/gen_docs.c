@@ -78,7 +78,7 @@ static const char *words_of(int option) {
 #define PARAM(name, presets, lowest, highest, power_of_two, doc) "|" #name "="
 #include "sim/machine/params.def"
 #undef PARAM
-        "|dram_bandwidth=";
+           "|dram_bandwidth=";
   case TG_OPT_POLICY:
     return ""
 #define SWEEP(name, preset, amp, dtype, level, device, matmul) "|" name

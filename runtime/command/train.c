@@ -1,5 +1,6 @@
 /* tegula train */
 #include "frontend/base/output_file.h"
+#include "runtime/command/numerics.h"
 #include "runtime/command/train_data.h"
 #include "runtime/command/train_options.h"
 #include "runtime/numerics/numerics.h"
@@ -185,6 +186,45 @@ static tg_status run_steps(training *t) {
   return status;
 }
 
+/* The same training under a policy, in values alone, and the errors of a step after it. */
+static tg_status numerics_under(tg_context *context, const char *policy, json_t *table) {
+  static const tg_option_id without[] = {TG_OPT_CHECKPOINT, TG_OPT_RESUME, TG_OPT_SAVE_GRADS};
+  const tg_options theirs = context->options;
+  training t = {.context = context, .warned = true};
+  tg_session *session = NULL;
+  tg_session_run_options run = {.engine = "functional",
+                                .threads = (int)tg_option_number(&theirs, TG_OPT_THREADS, 0)};
+  tg_diag *diag = &context->diag;
+  tg_choose_policy(context, policy);
+  for (size_t i = 0; i < sizeof without / sizeof *without; i++) context->options.counts[without[i]] = 0;
+  tg_status status = tg_load_operand(context, &session);
+  if (!status) status = tg_train_set_up(context, session, &t.run);
+  if (!status) status = tg_trainer_start(t.run.trainer, &run, diag);
+  if (!status) status = run_steps(&t);
+  if (!status)
+    status =
+        tg_trainer_numerics(t.run.trainer, tg_option_real(&theirs, TG_OPT_BOUND, TG_NUMERICS_BOUND), diag);
+  if (!status) tg_numerics_add(table, policy, json_incref(t.run.trainer->session->numerics));
+  if (status) tg_diag_prefix(diag, "%s", policy);
+  tg_trainer_close(t.run.trainer);
+  tg_run_release(&t.run);
+  tg_session_close(session);
+  context->options = theirs;
+  return status;
+}
+
+static tg_status numerics_by_policy(training *t) {
+  tg_context *context = t->context;
+  const tg_options *o = &context->options;
+  json_t *table = tg_numerics_table();
+  tg_status status = TG_OK;
+  for (size_t i = 0; !status && i < o->counts[TG_OPT_POLICY]; i++)
+    status = numerics_under(context, o->values[TG_OPT_POLICY][i], table);
+  json_decref(t->run.trainer->session->numerics);
+  t->run.trainer->session->numerics = table;
+  return status;
+}
+
 /* A training that came to nothing is no success, whatever was written. */
 static tg_status judge(training *t) {
   const tg_step_record *last = NULL;
@@ -225,7 +265,10 @@ static tg_status execute(training *t) {
   }
   if (!status && tg_given(o, TG_OPT_NUMERICS)) {
     tg_progress(context, "evaluating each operator");
-    status = tg_trainer_numerics(trainer, tg_option_real(o, TG_OPT_BOUND, TG_NUMERICS_BOUND), &context->diag);
+    status = tg_given(o, TG_OPT_POLICY)
+                 ? numerics_by_policy(t)
+                 : tg_trainer_numerics(trainer, tg_option_real(o, TG_OPT_BOUND, TG_NUMERICS_BOUND),
+                                       &context->diag);
   }
   if (!status) status = write_results(t);
   if (!status) status = report(t);
@@ -238,6 +281,7 @@ static tg_status check(tg_context *context) {
     return tg_fail(&context->diag, TG_INVALID, "--threads: at most 1024");
   const char *trace = tg_option_text(o, TG_OPT_TRACE, NULL);
   if (trace && tg_trace_check(trace, &context->diag)) return TG_INVALID;
+  if (tg_check_numerics(context)) return TG_INVALID;
   return tg_check_reports(context);
 }
 

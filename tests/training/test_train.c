@@ -461,6 +461,22 @@ TG_TEST(train, numerics_of_a_step_are_those_of_its_gradients) {
     EXPECT(is > 1e-4);
     EXPECT(fabs(told - is) < 0.02 * is);
   }
+  /* of several policies, the rows of each are those of it alone */
+  EXPECT_EQ(tegula(DIGITS "--batch 8 --steps 1 --lr 0 -q --policy mp1")->status, 2);
+  EXPECT_EQ(
+      tegula(DIGITS "--batch 8 --steps 1 --lr 0 -q --numerics --policy mp4 --policy mp1 --report p.json")
+          ->status,
+      0);
+  json_t *both = json_load_file(here(&arena, "p.json"), 0, NULL), *row, *mine = json_array();
+  size_t k;
+  json_array_foreach(json_object_get(json_object_get(both, "numerics"), "results"), k, row) {
+    bool chosen = !strcmp(json_string_value(json_object_get(row, "policy")), "mp1");
+    json_object_del(row, "policy");
+    if (chosen) json_array_append(mine, row);
+  }
+  EXPECT(json_equal(mine, results) && k > json_array_size(mine));
+  json_decref(mine);
+  json_decref(both);
   json_decref(report);
   tg_arena_release(&arena);
 }
