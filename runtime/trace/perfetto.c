@@ -6,13 +6,13 @@
 #include "frontend/base/status.h"
 #include "perfetto.pb-c.h"
 #include "runtime/json_text.h"
+#include "runtime/trace/packets.h"
 #include "runtime/trace/texts.h"
 #include "runtime/trace/writer.h"
 
 #include <assert.h>
 #include <stdlib.h>
 #include <string.h>
-#include <zlib.h>
 
 enum {
   SINCE_LAST_CLOCK = 64 /* the first of a sequence's own */,
@@ -25,8 +25,6 @@ enum { FIRST_COUNTER = 1000 /* below threads */ };
 enum { EXPLICIT_CHILDREN = 3, EXPLICIT_PROCESSES = 1 };                /* orders of tracks */
 enum { STATE_CLEARED = 1, NEEDS_STATE = 2 };                           /* sequence_flags */
 enum { VALUES = 24, ENTRIES = 16, ITEMS = 4, NEW = VALUES + ENTRIES }; /* of a slice at most */
-enum { PACKET_TAG = 1 << 3 | 2 /* Trace.packet, of a length */, VARINT_BYTES = 10, MOST_BYTES = 1 << 26 };
-enum { BLOCK_BYTES = 1 << 18 /* that are deflated together */ };
 
 typedef Tegula__Trace__DebugAnnotation annotation;
 
@@ -49,8 +47,7 @@ typedef struct sequence {
 
 struct tg_trace_writer {
   FILE *out;
-  uint8_t *block; /* packets that wait to be deflated */
-  size_t filled, capacity;
+  tg_packet_block block;
   tg_texts tracks;
   sequence *sequences; /* by number of the track */
   size_t sequence_count;
@@ -76,37 +73,6 @@ static void *allocated(size_t count, size_t size) {
 
 /* --- packets */
 
-static size_t put_varint(uint8_t *to, uint64_t value) {
-  size_t size = 0;
-  for (; value >= 0x80; value >>= 7) to[size++] = (uint8_t)(value | 0x80);
-  to[size++] = (uint8_t)value;
-  return size;
-}
-
-static void put_head(FILE *out, uint64_t size) {
-  uint8_t head[1 + VARINT_BYTES] = {PACKET_TAG};
-  fwrite(head, 1, 1 + put_varint(head + 1, size), out);
-}
-
-/* What waits, as one packet. */
-static void flush(tg_trace_writer *w) {
-  if (!w->filled) return;
-  uLongf size = compressBound(w->filled);
-  uint8_t *deflated = allocated(size, 1);
-  if (compress2(deflated, &size, w->block, w->filled, Z_DEFAULT_COMPRESSION) != Z_OK) tg_die("out of memory");
-  Tegula__Trace__TracePacket packet = TEGULA__TRACE__TRACE_PACKET__INIT;
-  packet.has_compressed_packets = true;
-  packet.compressed_packets = (ProtobufCBinaryData){size, deflated};
-  size_t packed = tegula__trace__trace_packet__get_packed_size(&packet);
-  uint8_t *bytes = allocated(packed, 1);
-  tegula__trace__trace_packet__pack(&packet, bytes);
-  put_head(w->out, packed);
-  fwrite(bytes, 1, packed, w->out);
-  free(bytes);
-  free(deflated);
-  w->filled = 0;
-}
-
 /* With the names that it defines. */
 static void put_packet(tg_trace_writer *w, uint64_t track, Tegula__Trace__TracePacket *packet,
                        uint32_t flags) {
@@ -125,15 +91,8 @@ static void put_packet(tg_trace_writer *w, uint64_t track, Tegula__Trace__TraceP
   packet->has_sequence_flags = flags != 0;
   packet->trusted_packet_sequence_id = (uint32_t)track;
   packet->sequence_flags = flags;
-  size_t size = tegula__trace__trace_packet__get_packed_size(packet), room = 1 + VARINT_BYTES + size;
-  if (w->filled && w->filled + room > BLOCK_BYTES) flush(w);
-  if (room > w->capacity) {
-    free(w->block);
-    w->block = allocated(w->capacity = room > BLOCK_BYTES ? room : BLOCK_BYTES, 1);
-  }
-  w->block[w->filled++] = PACKET_TAG;
-  w->filled += put_varint(w->block + w->filled, size);
-  w->filled += tegula__trace__trace_packet__pack(packet, w->block + w->filled);
+  size_t size = tegula__trace__trace_packet__get_packed_size(packet);
+  tegula__trace__trace_packet__pack(packet, tg_packet_block_room(&w->block, w->out, size));
   packet->interned_data = NULL; /* it goes with this function */
   for (int i = 0; i < STRINGS; i++) w->defined[i].count = 0;
   w->string_count = 0;
@@ -391,7 +350,7 @@ static void release(tg_trace_writer *w) {
     for (int i = 0; i < SETS; i++) tg_texts_release(&w->sequences[s].tables[i]);
   tg_texts_release(&w->tracks);
   free(w->sequences);
-  free(w->block);
+  tg_packet_block_release(&w->block);
   free(w);
 }
 
@@ -400,7 +359,7 @@ static const char summary_name[] = "summary";
 static void finish(tg_trace_writer *w, const json_t *summary) {
   char *json = json_dumps(summary, JSON_COMPACT);
   if (!json) tg_die("out of memory");
-  flush(w);
+  tg_packet_block_deflate(&w->block, w->out);
   w->track = w->first_track ? w->first_track : number_of(w, summary_name); /* a window may be empty */
   w->name_iid = intern(w, NAMES, summary_name);
   w->value_count = 0;
@@ -412,53 +371,14 @@ static void finish(tg_trace_writer *w, const json_t *summary) {
   event.n_debug_annotations = 1;
   event.debug_annotations = w->value_pointers;
   put_event(w, &event, INSTANT, w->track, 0);
-  fwrite(w->block, 1, w->filled, w->out); /* as it is: who reads it looks at nothing else */
+  tg_packet_block_write(&w->block, w->out); /* as it is: who reads it looks at nothing else */
   free(json);
   release(w);
 }
 
 static void abandon(tg_trace_writer *w) { release(w); }
 
-/* The next packet into *bytes, which grows; 0: the file ends, or is another one. */
-static size_t next_packet(FILE *in, uint8_t **bytes, size_t *capacity) {
-  uint64_t size = 0;
-  int byte = getc(in), shift = 0;
-  if (byte != PACKET_TAG) return 0;
-  do {
-    byte = getc(in);
-    size |= (uint64_t)(byte & 0x7f) << shift;
-    shift += 7;
-  } while (byte != EOF && byte & 0x80 && shift < 35);
-  if (byte == EOF || byte & 0x80 || !size || size > MOST_BYTES) return 0;
-  if (size > *capacity) {
-    free(*bytes);
-    *bytes = allocated(*capacity = 2 * size, 1);
-  }
-  return fread(*bytes, 1, size, in) == size ? size : 0;
-}
-
-/* The only value that is a text of its own. */
-static json_t *summary_of(const uint8_t *bytes, size_t size) {
-  Tegula__Trace__SummaryPacket *packet = tegula__trace__summary_packet__unpack(NULL, size, bytes);
-  json_t *summary = NULL;
-  if (packet && packet->track_event && packet->track_event->n_debug_annotations == 1 &&
-      packet->track_event->debug_annotations[0]->string_value)
-    summary = json_loads(packet->track_event->debug_annotations[0]->string_value, 0, NULL);
-  tegula__trace__summary_packet__free_unpacked(packet, NULL);
-  return summary;
-}
-
-static json_t *read_summary(FILE *in) {
-  uint8_t *bytes[2] = {NULL, NULL};
-  size_t capacity[2] = {0, 0}, size = 0;
-  int last = 0;
-  for (size_t next; (next = next_packet(in, &bytes[!last], &capacity[!last])); size = next) last = !last;
-  json_t *summary = size ? summary_of(bytes[last], size) : NULL;
-  free(bytes[0]);
-  free(bytes[1]);
-  return summary;
-}
-
-const tg_trace_format tg_perfetto_trace = {open_writer, process, thread,      begin_slice, number,
-                                           text,        list,    begin_group, end_group,   end_slice,
-                                           arrow,       counter, finish,      abandon,     read_summary};
+const tg_trace_format tg_perfetto_trace = {
+    open_writer, process, thread,      begin_slice, number,
+    text,        list,    begin_group, end_group,   end_slice,
+    arrow,       counter, finish,      abandon,     tg_perfetto_summary};
