@@ -96,7 +96,10 @@ bool tg_dram_rate_read(const char *text, double *out_bytes_a_second) {
   return false;
 }
 
-static uint32_t scaled(uint32_t picoseconds, double factor) { return (uint32_t)ceil(picoseconds * factor); }
+/* What is too long for a number is refused as what is too long for the field. */
+static uint32_t scaled(uint32_t picoseconds, double factor) {
+  return (uint32_t)fmin(ceil(picoseconds * factor), UINT32_MAX);
+}
 
 tg_status tg_dram_device_scale(tg_dram_device *d, double bytes_a_second, tg_diag *diag) {
   enum { MOST_CHANNELS = 256, LEAST_RATE = 100, MOST_RATE = 100000 };
