@@ -59,8 +59,9 @@ static const char *si(tg_arena *arena, double value) {
 }
 
 static void axes(const range *r, tg_arena *arena, FILE *out) {
-  double step = step_of(r->rate), every = ceil(log2(r->batch) / 10);
-  for (double b = 0; b <= log2(r->batch); b += every)
+  double step = step_of(r->rate);
+  int powers = (int)log2(r->batch), every = (powers + 9) / 10; /* at most ten of them */
+  for (int b = 0; b <= powers; b += every)
     tg_frame_tick_x(out, share_of(r, exp2(b)), tg_arena_printf(arena, "%.0f", exp2(b)));
   for (int i = 0; i * step <= r->rate; i++) tg_frame_tick_y(out, i * step / r->rate, si(arena, i * step));
 }
