@@ -179,6 +179,7 @@ class Package(unittest.TestCase):
     def test_commands_run_under_the_enclosing_policy(self):
         with tegula.autocast(dtype="fp16"):
             self.assertIn("autocast", tegula.numerics(self.gemm, arch="tiny")["precision"]["policy"])
+            self.assertEqual(tegula.numerics(self.gemm, arch="tiny", policy=["mp1"])["policies"][0]["policy"], "mp1")
             self.assertEqual(tegula.numerics(self.gemm, arch="tiny", graphamp_preset="mp1")["precision"]["policy"], "mp1")
 
     def test_decisions_and_warnings_are_told(self):

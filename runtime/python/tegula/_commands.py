@@ -52,7 +52,7 @@ def _text(value, name, folder):
     return os.fspath(value) if isinstance(value, os.PathLike) else str(value)
 
 
-_PRECISION = ("policy", "graphamp_preset", "amp", "matmul_precision", "conv_precision", "enable_mixed_precision_ops", "cast_rules")
+_PRECISION = ("graphamp_preset", "amp", "matmul_precision", "conv_precision", "enable_mixed_precision_ops", "cast_rules")
 
 
 def with_policy(options):
@@ -100,7 +100,7 @@ def numerics(model, *, example_inputs=None, **options):
     """Where values go wrong: the object of `tegula numerics --json`, with `results` and `first_broken`.
 
     policy=["mp1", "mp4"]: of each, in one list of `results`, and `first_broken` in each of `policies`."""
-    return run_command("numerics", model, with_policy(options), example_inputs)
+    return run_command("numerics", model, options if options.get("policy") else with_policy(options), example_inputs)
 
 
 class GradScaler:
