@@ -186,12 +186,12 @@ static int64_t elements_below(int64_t size, int64_t stride, int64_t remainder) {
 }
 
 /* Does each column of a window reach other columns of the result, as many as there are of the image? Then pixels side by side
- * are columns of one product: of the same A, with weights that follow each other. No rounding sees its place. */
+ * are columns of one product: of the same A, with weights that follow each other. No store rounds by their places. */
 static bool joins_columns(const tg_gemm *g, const walks *w, int64_t kernel, int64_t stride, int64_t dilation,
                           int64_t pad) {
   int64_t from = w->image->dims[2].size, to = tg_out(g->node)->dims[2].size;
   return stride > 1 && kernel == stride && dilation == 1 && pad == 0 && to == stride * from &&
-         w->group == 1 && !g->k_tile && !tg_gemm_rounds_results(g);
+         w->group == 1 && !tg_gemm_rounds_results(g);
 }
 
 static void describe_input_gradient(tg_compile *c, int64_t phase, tg_gemm *g, tg_conv_rows *out) {
@@ -230,10 +230,11 @@ static void describe_input_gradient(tg_compile *c, int64_t phase, tg_gemm *g, tg
   }
   g->m = w.pixels[0] * w.pixels[1] * w.pixels[2];
   g->k = w.taps[0] * w.taps[1] * w.channels;
-  /* Rows of the phases before, so that no two elements draw the same random numbers. */
-  g->sr_row =
-      dx->dims[0].size * (elements_below(dx->dims[1].size, strides[0], remainder[0]) * dx->dims[2].size +
-                          out->rows[0] * elements_below(dx->dims[2].size, strides[1], remainder[1]));
+  /* Rows of the rows of pixels before, as if each had as many as the longest, and columns of the pixels beside: no two
+   * elements draw the same random numbers, whether or not pixels side by side are columns of one product. */
+  g->sr_row = dx->dims[0].size * elements_below(dx->dims[1].size, strides[0], remainder[0]) *
+              tg_div_up(dx->dims[2].size, strides[1]);
+  g->sr_col = remainder[1] * dx->dims[3].size;
   set_a(&w, g);
   g->b_k_radix[2] = w.channels;
   g->b_k_stride[2] = 1;

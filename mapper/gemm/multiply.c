@@ -20,7 +20,7 @@ static void set_rounding(const emission *e, tg_mx_instr *mx, uint32_t r, uint32_
     if (e->t.parts > 1) mx->sr_tile_delta[tg_gemm_part_level(e)] = e->t.members * of_part;
   }
   int64_t row = e->g->sr_row + tg_gemm_row_first(e, r, col) + e->product * e->g->sr_row_step,
-          column = tg_gemm_col_first(e, r, col) + e->product * e->g->sr_col_step;
+          column = e->g->sr_col + tg_gemm_col_first(e, r, col) + e->product * e->g->sr_col_step;
   mx->sr_transposed = e->t.swapped;
   mx->sr_row = e->t.swapped ? column : row;
   mx->sr_col = e->t.swapped ? row : column;

@@ -186,7 +186,8 @@ typedef struct tg_gemm {
       out_run_stride; /* columns of a pixel, where N is those of several pixels side by side, and elements from
                                   one pixel to the next; 0: it is not */
   int64_t products, *a_offsets, *b_offsets, *out_offsets; /* elements */
-  int64_t sr_row, sr_row_step, sr_col_step; /* logical coordinates: first row, from product to product */
+  int64_t sr_row, sr_col, sr_row_step,
+      sr_col_step; /* logical coordinates: the first, from product to product */
   tg_keeps keeps;
   tg_kept kept;
   int64_t spread; /* if not 0: so many products in one section, each on a tile of its own; `products` is 1 */

@@ -83,7 +83,7 @@ static const upsampling cases[] = {
      "tiny",
      {NULL},
      true,
-     4},
+     2},
 };
 
 static int products_of(const tg_program *program) {
