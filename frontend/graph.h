@@ -234,12 +234,14 @@ void tg_graph_compact(tg_graph *graph);
 /* Changes the name if the new one is free, otherwise leaves it. */
 void tg_value_rename(tg_graph *graph, tg_value *value, const char *name);
 
-/* MatMul's attribute `accumulation`: as --tiling-accum says, FP32 whatever it says, or rounded to BF16
- * stochastically after each k. */
+/* The attribute `accumulation` of products: as --tiling-accum says, FP32 whatever it says, rounded to BF16 stochastically
+ * after each k; or, of a single K tile, where its result is rounded, which is BF16, and nowhere before. The latter is
+ * the only one of the others that a Conv, or a gradient of its input, may have. */
 typedef enum tg_accumulation {
   TG_ACCUMULATE_AS_ASKED,
   TG_ACCUMULATE_FP32,
   TG_ACCUMULATE_BF16SR_EACH,
+  TG_ACCUMULATE_TO_RESULT,
 } tg_accumulation;
 
 /* MatMul's attribute `partials`, N: K is cut into N parts of ceil(K/N) (the last ones shorter or empty), each

@@ -11,7 +11,9 @@ int64_t tg_multiply_adds(const tg_node *node) {
   const tg_value *a = tg_in(node, 0), *b = tg_in(node, 1), *y = tg_out(node);
   switch (node->op) {
   case TG_OP_MATMUL: /* those that a pass makes to choose or to add say how they accumulate */
-    if (tg_attr_int(node, TG_ATTR_ACCUMULATION) != TG_ACCUMULATE_AS_ASKED) return 0;
+    if (tg_attr_int(node, TG_ATTR_ACCUMULATION) == TG_ACCUMULATE_FP32 ||
+        tg_attr_int(node, TG_ATTR_ACCUMULATION) == TG_ACCUMULATE_BF16SR_EACH)
+      return 0;
     return tg_value_elements(y) * a->dims[a->rank - 1].size;
   case TG_OP_BLOCKED_ATTENTION: return tg_value_elements(y) * a->dims[a->rank - 1].size;
   case TG_OP_MUL: return tg_attr_int(node, TG_ATTR_OF_PRODUCT) ? tg_value_elements(y) : 0;

@@ -91,6 +91,10 @@ tg_status tg_frontend_lower(tg_graph *graph, const tg_frontend_options *options,
   run(&p, "merge_moves");
 
   run(&p, "fold_constants");
+  if (options->precision.tiling_accum == TG_ACCUM_BF16SR && !options->for_cpu && !graph->carry_count) {
+    tg_narrow_products(graph, options->precision.k_tile ? options->precision.k_tile : 128);
+    after(&p, "narrow_products");
+  }
   run(&p, "share_casts");
   run(&p, "absorb_casts");
   if (options->precision.tiling_accum == TG_ACCUM_FP32 && options->precision.attention_block &&

@@ -68,6 +68,11 @@ void tg_pass_transpose_products(
     tg_graph *graph); /* Transpose(A B) to B^T A^T; not where accumulation rounds by
                                                 row and column of the product (--tiling-accum) */
 
+/* What products give to BF16, behind bias and activation, where all that read it widen it; where accumulation rounds
+ * (--tiling-accum), and nothing is trained. */
+void tg_narrow_products(tg_graph *graph, int64_t k_tile);
+void tg_pass_narrow_products(tg_graph *graph); /* of K tiles of 128 */
+
 /* Softmax and the MatMul that alone reads it to BlockedAttention, of rows of more than `block` columns, blocks of which
  * have at most so many, or TG_ATTENTION_BLOCK (--attention blocked); the pass by name: of the latter. */
 void tg_block_attention(tg_graph *graph, int64_t block);

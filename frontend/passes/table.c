@@ -26,6 +26,7 @@ static const struct {
     PASS(lower_conv_gradient), PASS(slice_gather),
     PASS(lower_float64),       PASS(permute_channels),
     PASS(block_attention),     PASS(lower_narrow),
+    PASS(narrow_products),
 };
 
 tg_pass *tg_pass_find(const char *name) {

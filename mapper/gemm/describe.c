@@ -1,5 +1,6 @@
 /* Nodes as products of matrices: MatMul, and what all have in common. */
 #include "mapper/gemm/product.h"
+#include "mapper/kernel/operand.h"
 #include "mapper/kernel/outer.h"
 
 #include <assert.h>
@@ -7,6 +8,7 @@
 
 int tg_gemm_conversion(const tg_value *source, const tg_value *operand) {
   if (source->dtype == operand->dtype) return tg_value_bytes_each(operand) == 4 ? TG_CVT_32 : TG_CVT_16;
+  if (tg_value_bytes_each(source) == 2) return source->dtype == TG_BF16 ? TG_CVT_BF16_FP32 : TG_CVT_FP16_FP32;
   return operand->dtype == TG_BF16  ? TG_CVT_FP32_BF16
          : operand->dtype == TG_F16 ? TG_CVT_FP32_FP16
                                     : TG_CVT_FP32_TF32;
@@ -14,9 +16,9 @@ int tg_gemm_conversion(const tg_value *source, const tg_value *operand) {
 
 /* Length of the K tiles at whose ends accumulation rounds; 0: it does not. */
 static int64_t rounded_tile(const tg_compile *c, const tg_node *node) {
-  int64_t own = node->op == TG_OP_MATMUL ? tg_attr_int(node, TG_ATTR_ACCUMULATION) : TG_ACCUMULATE_AS_ASKED;
-  if (own == TG_ACCUMULATE_BF16SR_EACH) return 1;
-  return own == TG_ACCUMULATE_AS_ASKED && c->options.accum_bf16sr ? c->options.k_tile : 0;
+  if (node->op == TG_OP_MATMUL && tg_attr_int(node, TG_ATTR_ACCUMULATION) == TG_ACCUMULATE_BF16SR_EACH)
+    return 1;
+  return tg_rounds_accumulation(c, node) ? c->options.k_tile : 0;
 }
 
 static tg_status set_formats(tg_compile *c, const tg_kernel *kernel, tg_gemm *g) {

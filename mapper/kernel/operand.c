@@ -10,10 +10,11 @@ static tg_node *cast_before(const bool *stored, const tg_value *operand) {
   const tg_value *value = operand;
   while (value->producer && value->producer->op == TG_OP_RESHAPE) value = tg_in(value->producer, 0);
   tg_node *cast = value->producer;
-  if (!tg_is_plain_cast(cast) || tg_in(cast, 0)->dtype != TG_F32 || (stored && stored[value->index]))
-    return NULL;
-  bool narrows = operand->dtype == TG_BF16 || operand->dtype == TG_F16 || operand->dtype == TG_TF32;
-  return narrows ? cast : NULL;
+  if (!tg_is_plain_cast(cast) || (stored && stored[value->index])) return NULL;
+  tg_dtype from = tg_in(cast, 0)->dtype, to = operand->dtype;
+  bool narrows = from == TG_F32 && (to == TG_BF16 || to == TG_F16 || to == TG_TF32),
+       widens = (from == TG_BF16 || from == TG_F16) && (to == TG_F32 || to == TG_TF32);
+  return narrows || widens ? cast : NULL;
 }
 
 /* The rows of all batches must be three digits at most: those of a walk. */
@@ -99,6 +100,11 @@ bool tg_product_loads(const tg_compile *c, const tg_kernel *product, int first, 
     if (operand && tg_owner(c, operand) == value) return true;
   }
   return false;
+}
+
+bool tg_rounds_accumulation(const tg_compile *c, const tg_node *node) {
+  const tg_attr *own = tg_attr_find(node, TG_ATTR_ACCUMULATION);
+  return c->options.accum_bf16sr && (!own || own->i == TG_ACCUMULATE_AS_ASKED);
 }
 
 int64_t tg_gemm_phases(const tg_node *node) {

@@ -9,6 +9,9 @@
  * the one and its weights' gradient may load by channels. */
 bool tg_gemm_is_pointwise(const tg_node *node);
 
+/* Does the product round at the end of each K tile as --tiling-accum asks, and is that asked for? */
+bool tg_rounds_accumulation(const tg_compile *c, const tg_node *node);
+
 /* Of the products that a node is; one but for gradients of strided convolutions, whose results are the rows
  * of several. */
 int64_t tg_gemm_phases(const tg_node *node);

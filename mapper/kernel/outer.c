@@ -15,7 +15,7 @@ static tg_operand operand_of(const tg_compile *c, const tg_node *node, int input
 /* Images are [N, H, W, channels], weights [1, 1, input channels, output channels]. */
 bool tg_outer_of(const tg_compile *c, const tg_node *node, tg_outer *out) {
   bool suits = node->op == TG_OP_CONV || node->op == TG_OP_CONV_INPUT_GRADIENT;
-  if (!suits || !tg_gemm_is_pointwise(node) || c->options.accum_bf16sr) return false;
+  if (!suits || !tg_gemm_is_pointwise(node) || tg_rounds_accumulation(c, node)) return false;
   const tg_value *weights = tg_in(node, 1);
   bool gradient = node->op == TG_OP_CONV_INPUT_GRADIENT;
   int64_t k = weights->dims[gradient ? 3 : 2].size, outputs = weights->dims[3].size;

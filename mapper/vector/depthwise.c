@@ -19,9 +19,9 @@ static tg_line_kernel line_kernel(const tg_depthwise *s, const tg_windows *w) {
                           .result_kind = tg_result_kind(kernel->output),
                           .weights_kind = tg_stream_kind(weights),
                           .bias_kind = bias ? tg_stream_kind(bias) : 0,
-                          .rounds = s->c->options.accum_bf16sr ? kernel->root : NULL,
-                          .write = tg_depthwise_write,
-                          .write_passes = tg_depthwise_write_passes,
+                           .rounds = tg_rounds_accumulation(s->c, kernel->root) ? kernel->root : NULL,
+                           .write = tg_depthwise_write,
+                           .write_passes = tg_depthwise_write_passes,
                           .user = s};
 }
 
@@ -34,7 +34,7 @@ static tg_stream_kernel plan_streamed(const tg_compile *c, const tg_kernel *kern
                            .output_kind = tg_result_kind(kernel->output),
                            .rows = w->image->dims[0].size * w->rows[0] * w->rows[1],
                            .window_step = channels,
-                           .rounds = c->options.accum_bf16sr ? kernel->root : NULL,
+                           .rounds = tg_rounds_accumulation(c, kernel->root) ? kernel->root : NULL,
                            .adjust_load = tg_windows_adjust,
                            .user = w};
   for (int i = 0; i < plan.inputs; i++) {
@@ -85,14 +85,15 @@ static bool is_depthwise(const tg_compile *c, const tg_node *node) {
   if (node->op != TG_OP_CONV) return false;
   int64_t group = tg_attr_int(node, TG_ATTR_GROUP);
   const tg_dim *taps = tg_in(node, 1)->dims;
-  return (!c->options.accum_bf16sr || taps[0].size * taps[1].size <= c->options.k_tile) && group > 1 &&
-         group == tg_in(node, 0)->dims[3].size && group == tg_out(node)->dims[3].size &&
+  return (!tg_rounds_accumulation(c, node) || taps[0].size * taps[1].size <= c->options.k_tile) &&
+         group > 1 && group == tg_in(node, 0)->dims[3].size && group == tg_out(node)->dims[3].size &&
          tg_windows_have_room(node);
 }
 
 /* An instruction has one key to round by. */
 static bool takes(const tg_compile *c, const tg_kernel *kernel, const tg_node *node, int waiting) {
-  return (c->options.accum_bf16sr ? tg_takes_fused_out_of_order : tg_takes_fused)(c, kernel, node, waiting);
+  bool rounds = tg_rounds_accumulation(c, kernel->root);
+  return (rounds ? tg_takes_fused_out_of_order : tg_takes_fused)(c, kernel, node, waiting);
 }
 
 const tg_kernel_class tg_depthwise_class = {
