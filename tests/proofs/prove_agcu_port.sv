@@ -1,6 +1,7 @@
 // The DRAM port of an AGCU: it grants in the cycles, and the contexts, that the rule of SystemC does (decisions, from
 // truth_tables.c), walks as many flits as the burst has, a piece a cycle in which the memory is ready, behind its indices if it has
-// some, and is busy until all pieces are sent and the time of the atoms is over. Three contexts, bursts of one or two flits, pieces
+// some, and is busy until all pieces are sent and the time of the atoms is over. A context that may be granted is passed by each
+// of the others once at most. Three contexts, bursts of one or two flits, pieces
 // of up to one atom of two cycles; the pieces themselves are those of prove_agcu_walk.sv.
 // modules: agcu_port
 // constants: AgcuContexts=3 AtomCycles=2 P=2 FlitBits=64
@@ -130,6 +131,19 @@ module prove_agcu_port (
     pieces_q <= pieces + 2'(go);
     begun_q <= any ? go : begun_q || go;
   end
+
+  // One context, any: how often others were granted while it might have been.
+  (* anyconst *) logic [1:0] watched;
+  logic [1:0] passed_q;
+  logic ready;
+  assign ready = waiting_i[watched] && (store_i[watched] || buffer_free_i);
+  always_comb assume (watched != 2'd3);
+  always_ff @(posedge clk_i or negedge rst_nq) begin
+    if (!rst_nq) passed_q <= '0;
+    else if (start_i || (any && (!ready || granted == watched))) passed_q <= '0;
+    else if (any) passed_q <= passed_q + 2'd1;
+  end
+  always_ff @(posedge clk_i) if (rst_nq && !start_i && any && ready && granted != watched) assert (passed_q < 2'd2);
 
   always_ff @(posedge clk_i) begin
     if (rst_nq && !start_i) begin

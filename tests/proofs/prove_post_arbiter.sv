@@ -1,5 +1,6 @@
 // The posts of an endpoint's streams: a local one is performed at once; of those that want one direction the first is, if the slot
-// is free, and it is what is sent there; nothing else is done or sent. Four streams, as an endpoint has them.
+// is free, and it is what is sent there; nothing else is done or sent. Those are performed that SystemC performs (decisions, from
+// truth_tables.c: of a row's, of a column's posts). Four streams, as an endpoint has them.
 // modules: post_arbiter
 // planted: post_arbiter.sv: && !taken[directions[s*2+:2]]) begin => && (!taken[directions[s*2+:2]] || s == 3)) begin
 // planted: post_arbiter.sv: directions[s*2+:2] = {1'b0, post.pos < row_pos_i}; => directions[s*2+:2] = {1'b0, post.pos > row_pos_i};
@@ -55,8 +56,23 @@ module prove_post_arbiter (
       end
     end
   end
+
+  // Of each stream: no post, one for here, for higher or for lower positions.
+  logic [7:0] in_row, in_col;
+  logic rows_alone, cols_alone;
+  always_comb begin
+    {rows_alone, cols_alone} = 2'b11;
+    for (int s = 0; s < 4; s++) begin
+      in_row[s*2+:2] = !valid_i[s] ? 2'd0 : here[s] ? 2'd1 : wants[s] ? 2'd2 : 2'd3;
+      in_col[s*2+:2] = !valid_i[s] ? 2'd0 : here[s] ? 2'd1 : wants[8+s] ? 2'd2 : 2'd3;
+      if (valid_i[s] && kinds_i[s*2+:2] == tegula_pkg::PostCol) rows_alone = 1'b0;
+      if (valid_i[s] && kinds_i[s*2+:2] == tegula_pkg::PostRow) cols_alone = 1'b0;
+    end
+  end
   always_ff @(posedge clk_i) begin
     if (rst_nq) begin
+      if (rows_alone) assert (done == decisions::posts_done_row({free_i[0], free_i[1], in_row}));
+      if (cols_alone) assert (done == decisions::posts_done_col({free_i[2], free_i[3], in_col}));
       assert (is_local == here);
       assert (done == (here | first[3:0] | first[7:4] | first[11:8] | first[15:12]));
     end

@@ -1,6 +1,7 @@
 // A post lane of four endpoints, each way: a post that is sent is at its endpoint as many cycles later as there are hops, and
 // nothing else ever arrives, so that none is lost, doubled, changed or made up; an endpoint may send unless one goes past it.
-// A semaphore counts a post a cycle after it has arrived: latency hops + 1.
+// A semaphore counts a post a cycle after it has arrived: latency hops + 1. When it counts, and whom it keeps from sending, is what
+// SystemC's rules say (decisions, from truth_tables.c).
 // modules: post_lane
 // planted: post_lane.sv: else valid_q <= !start_i[p] && (onwards[From] || send_i[From]); => else valid_q <= !start_i[p] && (onwards[From] || send_i[From] && p != 2);
 // planted: post_lane.sv: assign free_o = ~onwards; => assign free_o = ~valid;
@@ -43,7 +44,7 @@ module post_lane_checks #(
     end
 
     // Of each source before this position: has its post come here, and does it go on?
-    logic [3:0] comes, passes, right;
+    logic [3:0] comes, passes, right, refused, counted;
     for (genvar s = 0; s < N; s++) begin : gen_source
       if (Descending ? s > p : s < p) begin : gen_before
         localparam int unsigned Ago = (Descending ? s - p : p - s) - 1;
@@ -58,8 +59,22 @@ module post_lane_checks #(
         assign right[s] = 1'b1;
       end
     end
+    // SystemC, of every post of the last cycles.
+    logic [1:0] said;
+    always_comb begin
+      {refused, counted} = '0;
+      said = '0;
+      for (int s = 0; s < N; s++) begin
+        for (int ago = 0; ago < 3; ago++) begin
+          if (Descending) said = decisions::post_hops_down({2'(ago), 2'(s), posts_q[ago][s*15+10+:2], 2'(p)});
+          else said = decisions::post_hops_up({2'(ago), 2'(s), posts_q[ago][s*15+10+:2], 2'(p)});
+          if (sent_q[ago][s]) {refused[s], counted[s]} = {refused[s] | said[1], counted[s] | said[0]};
+        end
+      end
+    end
     always_ff @(posedge clk_i) begin
       if (rst_ni) begin
+        assert (arrive[p] == (counted != '0) && free[p] == (refused == '0));
         Arrives : assert (arrive[p] == (comes != '0));
         Unchanged : assert (right == '1);
         Alone : assert ((comes & (comes - 4'd1)) == '0 && (passes == '0 || comes == '0));

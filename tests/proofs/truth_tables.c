@@ -1,10 +1,12 @@
 /* Prints, as functions of SystemVerilog, what the rules of the timing model in C decide: each over its whole small domain, so
  * that the RTL can be proved to decide the same (prove_*.sv). */
 #include "sim/machine/sequencer.h"
-#include "sim/systemc/agcu.c" /* The rules of these two are no functions of their header. */
+#include "sim/systemc/agcu.c" /* The rules of these are no functions of their header. */
 #include "sim/systemc/lane.c"
+#include "sim/systemc/posts.c"
 
 #include <stdio.h>
+#include <stdlib.h>
 
 static void begin(const char *name, int result_bits, int input_bits) {
   printf("  function automatic logic [%d:0] %s(input logic [%d:0] in);\n    case (in)\n", result_bits - 1,
@@ -149,6 +151,110 @@ static void port_grant(void) {
   end("port_grant", 2, 3);
 }
 
+/* A chip of 3 x 3 tiles, of which a table looks at one endpoint's units and at the lanes. */
+static void nobody_wakes(void *host, uint32_t agent, uint64_t cycle) { (void)host, (void)agent, (void)cycle; }
+
+enum { STREAMS = 4, MIDDLE = 4, SEMAPHORES = 8 };
+typedef struct tg_small_chip {
+  tg_chip chip;
+  tg_params params;
+  tg_unit_state unit[3];
+  tg_lane_state lane[12];
+  tg_post_lane post_lane[12];
+  tg_stream_state stream[STREAMS];
+  tg_posting ring[STREAMS];
+  tg_post_due due[STREAMS];
+  uint16_t first_stream[15];
+  tg_semaphore semaphore[15 * SEMAPHORES];
+  uint64_t wake_at[6];
+} tg_small_chip;
+
+static void small_chip(tg_small_chip *s) {
+  *s = (tg_small_chip){.params = {.rows = 3, .cols = 3, .semaphores = SEMAPHORES, .p = 2, .fma_latency = 3}};
+  s->chip = (tg_chip){.m = &s->params,
+                      .wake = nobody_wakes,
+                      .unit = s->unit,
+                      .lane = s->lane,
+                      .lanes = 12,
+                      .post_lane = s->post_lane,
+                      .stream = s->stream,
+                      .streams = STREAMS,
+                      .due = s->due,
+                      .first_stream = s->first_stream,
+                      .semaphore = s->semaphore,
+                      .agents = 6,
+                      .wake_at = s->wake_at,
+                      .post_count = 1,
+                      .open = 100,
+                      .fault_at = TG_NEVER};
+  for (uint32_t u = 0; u < 3; u++)
+    s->unit[u] = (tg_unit_state){.kind = (tg_unit)u, .endpoint = MIDDLE, .busy = true};
+  for (uint32_t l = 0; l < 12; l++) s->lane[l].up = l % 6 < 3;
+  for (uint32_t i = 0; i < STREAMS; i++)
+    s->stream[i] = (tg_stream_state){.ring = &s->ring[i], .size = 1, .limit = 2, .held = 1};
+  for (uint32_t a = 0; a < 6; a++) s->wake_at[a] = TG_NEVER;
+}
+
+/* Of four positions. in: how many cycles ago, less one, a post was performed, its source, its destination, a position. Result: it
+ * keeps a post of that position from its slot now; a semaphore there counts it from the next cycle on. */
+static void post_hops(const char *name, bool up) {
+  begin(name, 2, 8);
+  for (uint32_t in = 0; in < 1u << 8; in++) {
+    uint32_t ago = (in >> 6) + 1, source = in >> 4 & 3, destination = in >> 2 & 3, position = in & 3;
+    if (up ? source >= destination : source <= destination) continue;
+    tg_small_chip small;
+    small_chip(&small);
+    tg_chip *chip = &small.chip;
+    chip->lane[0].up = up;
+    small.stream[0].count = 1;
+    small.ring[0] = (tg_posting){.count = 1, .post = {{.lane = 0, .position = source}}};
+    small.ring[0].post[0].hops = up ? destination - source : source - destination;
+    chip->now = NOW - ago;
+    perform(chip, 0, NOW - ago);
+    bool counted = destination == position && chip->posts[small.semaphore[0].head].visible == NOW + 1;
+    const tg_remote mine = {.lane = 0, .position = position, .hops = 1};
+    chip->now = NOW;
+    bool refused = position != (up ? 3 : 0) && !enter(chip, &mine, NOW);
+    row(in, 8, (uint32_t)refused << 1 | counted, 2, name);
+    free(chip->posts);
+  }
+  end(name, 2, 0);
+}
+
+/* An endpoint with a place on both sides. in: of each stream whether it has a post, and where to (0: none, 1: here, 2: to higher
+ * positions, 3: to lower ones), and whether the slots to higher and to lower positions are free. Result: which streams' are
+ * performed. */
+static void posts_done(const char *name, int64_t kind) {
+  static const tg_unit unit_of[STREAMS] = {TG_MX, TG_MX, TG_VX, TG_TX};
+  begin(name, 4, 10);
+  for (uint32_t in = 0; in < 1u << 10; in++) {
+    tg_small_chip small;
+    small_chip(&small);
+    tg_chip *chip = &small.chip;
+    chip->now = NOW;
+    uint32_t lanes[2] = {kind == TG_POST_ROW ? 1 : 7, kind == TG_POST_ROW ? 4 : 10}, wanted = 0, done = 0;
+    for (uint32_t way = 0; way < 2; way++)
+      if (!(in >> (9 - way) & 1)) *slots(&small.post_lane[lanes[way]], NOW + 1) |= way ? 1u << 1 : 1u << 2;
+    for (uint32_t s = 0; s < STREAMS; s++) {
+      uint32_t where = in >> 2 * s & 3;
+      tg_instr instr = {.common.op = s == SYNCS ? TG_OP_sync : TG_OP_mx_gemm};
+      instr.common.post_kind[0] = where == 1 ? TG_POST_LOCAL : kind;
+      instr.common.post_pos[0] = where == 2 ? 3 : 1;
+      tg_execution x = {.in = &instr};
+      if (!where) continue;
+      wanted |= 1u << s;
+      tg_posts_end(chip, unit_of[s], &x, NOW);
+    }
+    chip->now = NOW + 1;
+    tg_posts_follow(chip);
+    for (uint32_t s = 0; s < STREAMS; s++)
+      if (wanted >> s & 1 && !small.stream[s].count) done |= 1u << s;
+    row(in, 10, done, 4, name);
+    free(chip->posts);
+  }
+  end(name, 4, 0);
+}
+
 int main(void) {
   puts("// Generated by truth_tables: what the timing model in C decides.\npackage decisions;");
   sequencer_step();
@@ -158,6 +264,10 @@ int main(void) {
   lane_grant("lane_grant_down", false);
   mx_earliest();
   port_grant();
+  post_hops("post_hops_up", true);
+  post_hops("post_hops_down", false);
+  posts_done("posts_done_row", TG_POST_ROW);
+  posts_done("posts_done_col", TG_POST_COL);
   puts("endpackage");
   return 0;
 }
