@@ -78,14 +78,19 @@ static tg_node *gated(const tg_value *value) {
   return NULL;
 }
 
-/* What the product gives, behind its bias and its activation function: each node alone reads the one before. */
-static tg_value *result_of(const tg_node *product) {
+/* What the product gives, behind its bias and its activation function: each node alone reads the one before. And x of the
+ * first f(x) x on the way, or NULL. */
+static tg_value *result_of(const tg_node *product, tg_value **out_gate) {
   tg_value *value = tg_out(product);
+  *out_gate = NULL;
   tg_node *next = only_reader(value);
   if (next && adds_bias(next, value)) value = tg_out(next);
   for (;;) {
     next = only_reader(value);
-    if (!next || !is_function(next)) next = gated(value);
+    if (!next || !is_function(next)) {
+      next = gated(value);
+      if (next && !*out_gate) *out_gate = value;
+    }
     if (!next) return value;
     value = tg_out(next);
   }
@@ -107,6 +112,12 @@ static int64_t length_of(const tg_node *product) {
   return b->dims[0].size * b->dims[1].size * channels;
 }
 
+static bool is_depthwise(const tg_node *product) {
+  if (product->op != TG_OP_CONV) return false;
+  int64_t group = tg_attr_int(product, TG_ATTR_GROUP);
+  return group > 1 && group == tg_in(product, 0)->dims[3].size && group == tg_out(product)->dims[3].size;
+}
+
 static void narrow(tg_graph *graph, tg_value *value) {
   value->dtype = TG_BF16;
   tg_value *wide = tg_rewrite_cast(graph, value, TG_F32, value->producer->next);
@@ -116,7 +127,7 @@ static void narrow(tg_graph *graph, tg_value *value) {
 
 /* One that a single node computes with, or makes rows of, is on its way through a kernel. */
 static void narrow_product(tg_graph *graph, tg_node *product, int64_t k_tile) {
-  tg_value *value = result_of(product);
+  tg_value *gate, *value = result_of(product, &gate);
   const tg_node *reader = only_reader(value);
   bool passes = reader && ((tg_op_is(reader->op, TG_IS_ELEMENTWISE) && !tg_is_plain_cast(reader)) ||
                            is_row_kernel(reader));
@@ -124,6 +135,7 @@ static void narrow_product(tg_graph *graph, tg_node *product, int64_t k_tile) {
       !is_widened_by_all(value, MAX_HOPS))
     return;
   narrow(graph, value);
+  if (gate && is_depthwise(product)) narrow(graph, gate); /* no kernel goes on to f(x) x: it is stored */
   if (length_of(product) <= k_tile) tg_attr_set_int(product, TG_ATTR_ACCUMULATION, TG_ACCUMULATE_TO_RESULT);
 }
 

@@ -166,7 +166,7 @@ static int64_t temporary_bytes(const char *text, bool rounds, tg_arena *arena) {
   return bytes;
 }
 
-/* But for the image, channels last, and what is between a depthwise convolution and its activation. */
+/* But for the image and the result, channels last. */
 TG_TEST(narrow_products, take_fewer_bytes) {
   for (size_t i = 0; i < sizeof models / sizeof *models; i++) {
     tg_arena arena = {0};

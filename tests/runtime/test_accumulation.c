@@ -1,5 +1,5 @@
-/* What accumulation that rounds costs: nothing where K tiles end with blocks of the matrix unit, and a word of microcode a
- * result in depthwise convolutions. */
+/* What accumulation that rounds costs: nothing where K tiles end with blocks of the matrix unit. What it gains, where tensors
+ * of FP32 move. */
 #include "frontend/onnx/onnx.h"
 #include "runtime/report/report.h"
 #include "runtime/tegula.h"
@@ -14,17 +14,16 @@ typedef struct model {
   double most; /* of FP32's cycles */
 } model;
 
-/* Pixels side by side that are columns of one product are FP32 alone: a U-Net takes 7 % less with them, 2 % with rounding.
- * K of LeNet's second convolution is 150, in kernel rows of 30: two blocks of one more part each. */
+/* K of LeNet's second convolution is 150, in kernel rows of 30: two blocks of one more part each. */
 static const model models[] = {
     {"mlp", "mlp", {.batch = 3, .seed = 1}, 1},
     {"lenet", "lenet", {.batch = 2, .seed = 1}, 1.03},
     {"product", "gemm", {.m = 67, .n = 70, .k = 300, .seed = 1}, 1},
     {"few_rows", "gemm", {.m = 1, .n = 500, .k = 700, .constant_b = true, .seed = 1}, 1},
     {"attention", "attention", {.batch = 1, .seq = 32, .hidden = 64, .heads = 4, .seed = 1}, 1},
-    {"unet", "unet", {.batch = 1, .size = 32, .hidden = 16, .seed = 1}, 1.08},
+    {"unet", "unet", {.batch = 1, .size = 32, .hidden = 16, .seed = 1}, 1},
     {"lstm", "lstm-lm", {.batch = 1, .seq = 4, .hidden = 64, .vocabulary = 300, .seed = 1}, 1},
-    {"mobilenet", "mobilenetv2", {.batch = 1, .size = 64, .seed = 1}, 1.08},
+    {"mobilenet", "mobilenetv2", {.batch = 1, .size = 64, .seed = 1}, 1.01},
 };
 
 static double cycles_of(const char *path, const char *preset, const char *accumulation, int k_tile) {
