@@ -90,6 +90,37 @@ TG_TEST(systemc_banks, a_gap_between_windows_belongs_to_others) {
   free(bank.windows);
 }
 
+/* Row by row: of a burst, from any flit of its pattern on, each bank is owned in the cycles of its own rows and in no other. */
+TG_TEST(systemc_banks, a_burst_owns_the_bank_of_each_row_in_its_cycle) {
+  enum { BEGIN = 100, MOST = 24, PATTERNS = 400 };
+  tg_params m;
+  ASSERT(!tg_params_load("tiny", &m, NULL));
+  tg_bank banks[32] = {{0}};
+  tg_chip chip = {.m = &m, .bank = banks, .banks = m.banks, .now = 5, .fault_at = TG_NEVER};
+  uint32_t bank_rows = tg_bank_rows(&m), rows = m.banks * bank_rows;
+  random_state = 3;
+  for (int n = 0; n < PATTERNS; n++) {
+    uint32_t inner = 1 + below(9), first = below(20), flits = 1 + below(MOST),
+             last = (first + flits - 1) / inner;
+    uint32_t stride = below(2 * bank_rows);
+    tg_transfer pattern = {.row = below(rows), .inner = inner, .stride = (int32_t)stride};
+    if (pattern.row + last * stride + inner > rows) continue;
+    tg_bank_own_rows(&chip, 0, TG_PORT_LANE, &pattern, first, flits, BEGIN);
+    for (uint32_t b = 0; b < m.banks; b++) {
+      for (uint32_t f = 0; f < 2 * MOST; f++) {
+        uint32_t flit = first + f, row = pattern.row + flit / inner * stride + flit % inner;
+        bool owned = false;
+        for (uint32_t w = 0; w < banks[b].count; w++)
+          owned |= banks[b].windows[w].first <= BEGIN + f && BEGIN + f <= banks[b].windows[w].last;
+        EXPECT_EQ(owned, f < flits && row / bank_rows == b);
+      }
+      for (uint32_t w = 0; w < banks[b].count; w++) EXPECT(banks[b].windows[w].first >= BEGIN);
+      banks[b].count = 0;
+    }
+  }
+  for (uint32_t b = 0; b < m.banks; b++) free(banks[b].windows);
+}
+
 #define GOOD                                                                                                 \
   "arch tiny\nsection \"s\"\ntile 0\ntx send src_inner=200 dst_inner=200 flits=100 dst_mask=4\ninvoke 0 "    \
   "\"i\"\n"
