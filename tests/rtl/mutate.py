@@ -9,7 +9,8 @@ each file, or N of all files together. For each, benches are asked in order, unt
   chip     so is the whole chip, of the configuration odd, against SystemC
   proof    proofs of the block (tests/proofs)
   systemc  the file is compiled, and linked in front of the library to the tests that have cycles worked out by hand, and to
-           those that compare with the RTL
+           random programs that compare with the RTL, of two configurations
+  rule     the tables of SystemC's rules are printed with the file, and the RTL proved to decide as they say (tests/proofs)
 Prints a line a mutant, and what survived; exit status 1 if less than 95 % are killed.
 mutants_equivalent.txt names mutants that change nothing that can be seen, with reasons; they are not counted, nor are those
 that do not compile. What no bench notices of the RTL is linted with the chip: "lint" is killed as well, as by `make test`.
@@ -41,8 +42,16 @@ VX = ("test_rtl_vx", "vx_tiny", "*p4*")
 VX_ODD = ("test_rtl_vx", "vx_odd", "*p2*")
 CHIP = ("chip", "test_agreement", "*odd*")
 PROOF = "proof"
+RULE = "rule"
 SYSTEMC = [("systemc", "test_systemc_timing", "*"), ("systemc", "test_systemc_parts", "*"),
-           ("systemc", "test_agreement", "*")]
+           ("systemc", "test_agreement", "*odd*:*row*")]
+
+
+def ruled(*blocks):
+    """Of a file whose rules proofs of these blocks take as tables."""
+    return SYSTEMC[:2] + [(RULE, block) for block in blocks] + SYSTEMC[2:]
+
+
 FILES = {
     "fp_pkg.sv": (10, [FORMATS, LANE, PE, ALU]),
     "fp_unpack.sv": (100, [PE]),
@@ -58,11 +67,11 @@ FILES = {
     "vx_words.sv": (4, [VX_ODD, VX]),
     "vx_rounding.sv": (4, [VX_ODD, VX]),
     "mx_control.sv": (4, [(PROOF, "mx_issue"), MX_ODD, MX]),
-    "mx_nest.sv": (4, [MX_ODD, MX]),
+    "mx_nest.sv": (4, [(PROOF, "mx_nest"), MX_ODD, MX]),
     "mx_stream.sv": (6, [(PROOF, "mx_stream"), MX_ODD, MX]),
     "mx_streamed.sv": (4, [(PROOF, "mx_streamed"), MX_ODD, MX]),
     "mx_stationary.sv": (4, [(PROOF, "mx_stationary"), MX_ODD, MX]),
-    "mx_coordinates.sv": (4, [MX_ODD, MX]),
+    "mx_coordinates.sv": (4, [(PROOF, "mx_coordinates"), MX_ODD, MX]),
     "mx_acc_owner.sv": (20, [(PROOF, "mx_acc_owner")]),
     "mx_skew.sv": (20, [(PROOF, "mx_skew"), MX_ODD]),
     "mx_collect.sv": (20, [MX_ODD, MX]),
@@ -89,17 +98,17 @@ FILES = {
     "agcu_load.sv": (2, [CHIP]),
     "agcu_port.sv": (2, [(PROOF, "agcu_port"), CHIP]),
     "agcu_start.sv": (4, [CHIP]),
-    "agcu_convert.sv": (4, [CHIP]),
+    "agcu_convert.sv": (4, [(PROOF, "agcu_convert"), CHIP]),
     "agcu_walk.sv": (1, [(PROOF, "agcu_walk"), CHIP]),
     "lane.sv": (4, [CHIP]),
     "tx.sv": (5, [(PROOF, "tx"), CHIP]),
-    "sim/systemc/agcu.c": (6, SYSTEMC),
+    "sim/systemc/agcu.c": (6, ruled("agcu_port")),
     "sim/systemc/bank.c": (10, SYSTEMC),
     "sim/systemc/chip.c": (3, SYSTEMC),
     "sim/systemc/compute.c": (10, SYSTEMC),
     "sim/systemc/cost.c": (6, SYSTEMC),
-    "sim/systemc/lane.c": (6, SYSTEMC),
-    "sim/systemc/posts.c": (5, SYSTEMC),
+    "sim/systemc/lane.c": (6, ruled("lane_decision")),
+    "sim/systemc/posts.c": (5, ruled("post_lane", "post_arbiter")),
     "sim/systemc/unit.c": (6, SYSTEMC),
     "sim/machine/sequencer.c": (6, SYSTEMC),
     "sim/machine/walk.c": (4, SYSTEMC),
@@ -236,6 +245,8 @@ class Bench:
         """'killed', 'survived' or 'invalid'."""
         if bench[0] == PROOF:
             return self.prove(folder, name, mutated, bench[1])
+        if bench[0] == RULE:
+            return self.rule(folder, name, mutated, bench[1])
         if bench[0] == "systemc":
             return self.systemc(folder, name, mutated, *bench[1:])
         if bench[0] == "chip":
@@ -260,6 +271,31 @@ class Bench:
         out = subprocess.run([os.path.join(ROOT, "tests/proofs/prove.py"), harness, rtl, os.path.join(self.build, "tests/proofs"),
                               os.path.join(folder, block)], capture_output=True, text=True)
         return "killed" if "REFUTED" in out.stdout else "invalid" if "Yosys:" in out.stderr else "survived"
+
+    def rule(self, folder, name, mutated, block):
+        """truth_tables.c includes the file by its path in the tree, which stands in front of the tree itself here."""
+        tables = os.path.join(folder, "tables")
+        if not os.path.exists(tables):
+            path = os.path.join(folder, "include", name)
+            os.makedirs(os.path.dirname(path))
+            shutil.copy(mutated, path)
+            os.makedirs(tables)
+            target = "tests/proofs/CMakeFiles/truth_tables.dir/truth_tables.c.o"
+            compiled = self.command(target).replace(f"-o {target}", f"-o {folder}/tables.o -iquote {folder}/include")
+            compiled = re.sub(r"-MD -MT \S+ -MF \S+", "", compiled)
+            if subprocess.run(compiled, shell=True, cwd=self.build, capture_output=True).returncode:
+                return "invalid"
+            link = self.command("truth_tables").replace(target, f"{folder}/tables.o")
+            link = link.replace("-o truth_tables ", f"-o {folder}/truth_tables ")
+            subprocess.run(link, shell=True, cwd=self.build, check=True, capture_output=True)
+            with open(os.path.join(tables, "decisions.sv"), "w") as file:
+                if subprocess.run([os.path.join(folder, "truth_tables")], stdout=file, stderr=subprocess.DEVNULL).returncode:
+                    return "killed"
+            shutil.copy(os.path.join(self.build, "tests/proofs/tegula_pkg.sv"), tables)
+        harness = os.path.join(ROOT, "tests/proofs", f"prove_{block}.sv")
+        out = subprocess.run([os.path.join(ROOT, "tests/proofs/prove.py"), harness, os.path.join(ROOT, "rtl"), tables,
+                              os.path.join(folder, block)], capture_output=True, text=True)
+        return "killed" if "REFUTED" in out.stdout else "survived"
 
     def systemc(self, folder, name, mutated, test, tests):
         folder_of = os.path.dirname(name)
