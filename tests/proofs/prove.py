@@ -183,8 +183,8 @@ def sources(harness, rtl, generated, edit):
     return re.sub(r"\w+ : assert", "assert", whole)
 
 
-def prove(name, text, scratch, seconds=SECONDS):
-    """True: proved; False: refuted; None: neither, in time."""
+def prove(name, text, scratch, drawn=False):
+    """True: proved; False: refuted; None: neither, in time. Drawn inputs are tried first where a defect is looked for."""
     os.makedirs(scratch, exist_ok=True)
     stem = os.path.join(scratch, name)
     with open(stem + ".sv", "w", encoding="utf-8") as file:
@@ -198,8 +198,16 @@ def prove(name, text, scratch, seconds=SECONDS):
     done = subprocess.run(["yosys", "-q", "-e", "implicitly declared|out of bounds", "-p", script], stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, check=False)
     if done.returncode:
         sys.exit(f"{name}: Yosys: {done.stdout[-3000:]}")
+    outcome = None, ""
+    if drawn:
+        outcome = asked(stem, "sim3 -F 32 -W 8 -R 40 -T 2", SECONDS)
+    return outcome if outcome[0] is False else asked(stem, f"lcorr; scorr; pdr -T {SECONDS}", SECONDS)
+
+
+def asked(stem, commands, seconds):
+    """What ABC says of the graph."""
     try:
-        done = subprocess.run(["berkeley-abc", "-c", f"read {stem}.aig; fold; orpos; strash; lcorr; scorr; pdr -T {seconds}"],
+        done = subprocess.run(["berkeley-abc", "-c", f"read {stem}.aig; fold; orpos; strash; {commands}"],
                               stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, timeout=seconds + 60, check=False)
     except subprocess.TimeoutExpired:
         return None, ""
@@ -225,7 +233,7 @@ def main():
     bad = 0
     edits = re.findall(r"^// planted: (\S+): (.*?) => (.*)$", read(harness), re.MULTILINE)
     for number, edit in enumerate(edits[:1] if planted == "--first" else edits):
-        outcome, said = prove(name, sources(harness, rtl, generated, edit), os.path.join(scratch, f"planted{number}"))
+        outcome, said = prove(name, sources(harness, rtl, generated, edit), os.path.join(scratch, f"planted{number}"), True)
         print(f"{name}, {edit[0]} with \"{edit[2]}\": {'refuted' if outcome is False else 'NOT REFUTED'}. {said}")
         bad += outcome is not False
     return 1 if bad or not edits else 0
