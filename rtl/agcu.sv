@@ -51,6 +51,7 @@ module agcu #(
   logic [23:0] load_cost;
   logic [15:0] store_row;
   fabric_pkg::memory_request_t request, read_request, store_request, write_request;
+  fabric_pkg::timed_t timed;
   fabric_pkg::piece_t piece;
   logic index_read;
   logic [15:0] index_row;
@@ -93,6 +94,7 @@ module agcu #(
     .index_flit_i (index_flit),
     .first_o      (first),
     .request_o    (request),
+    .timed_o    (timed),
     .piece_o      (piece),
     .piece_store_o(piece_store),
     .store_row_o  (store_row),
@@ -106,7 +108,7 @@ module agcu #(
     store_request = request;
     store_request.valid = request.valid && piece_store;
   end
-  assign memory_o = {first, store_request.valid, read_request, write_request};
+  assign memory_o = {first, store_request.valid, timed, read_request, write_request};
 
   // A burst enters the load path when the port grants it: its rows begin at the destinations where
   // the walk stands.

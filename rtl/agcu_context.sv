@@ -2,9 +2,10 @@
 
 // A context of an AGCU: its sequencer, and the job (LOAD or STORE) that it has issued.
 //
-// At the issue an instruction is resolved with its loop indices into a job: address with all digits
-// 0, digits of the walk's start (agcu_start.sv), row operand. The port serves the job burst by
-// burst.
+// At the issue an instruction is resolved with its loop indices into a job: digits (agcu_start.sv)
+// and places (agcu_places.sv) of the walk's start, row operands. The places are made from when the
+// instruction is at the head of its queue, and it does not issue before they are. The port serves
+// the job burst by burst.
 module agcu_context (
   input  logic                              clk_i,
   input  logic                              rst_ni,
@@ -49,7 +50,7 @@ module agcu_context (
   localparam int unsigned SlotW = $clog2(tegula_pkg::QueueDepth);
   localparam int unsigned Bits = tegula_pkg::AgcuInstrBits + 2 * WalkBits;
 
-  logic head_valid, issue, sync, load, room;
+  logic head_valid, issue, sync, load, room, placed;
   logic [fabric_pkg::PostsBits-1:0] posts;
   logic [Bits-1:0] head;
   tegula_pkg::agcu_instr_t in;
@@ -64,7 +65,7 @@ module agcu_context (
 
   assign in = head[tegula_pkg::AgcuInstrBits-1:0];
   assign load = in.op != tegula_pkg::OpAgcuStore;
-  assign issue = head_valid && !busy_q && (load ? load_room_i : room);
+  assign issue = head_valid && placed && !busy_q && (load ? load_room_i : room);
   assign load_o = issue && load;
   assign base_index_o = in.base;
   assign busy_o = busy_q;
@@ -152,6 +153,19 @@ module agcu_context (
     .digits_o(k_start)
   );
 
+  logic [5:0][fabric_pkg::PlaceBits-1:0] places;
+  agcu_places u_places (
+    .clk_i, .rst_ni,
+    .begin_i(start_i || issue_o),
+    .instr_i(in),
+    .base_i,
+    .idx_i  (idx),
+    .m_i    (m_start),
+    .k_i    (k_start),
+    .done_o (placed),
+    .place_o(places)
+  );
+
   // A LOAD leaves the context with its last grant, a STORE when its last burst ends.
   always_ff @(posedge clk_i or negedge rst_ni) begin
     if (!rst_ni) busy_q <= 1'b0;
@@ -164,7 +178,6 @@ module agcu_context (
     if (issue) begin : resolve
       fabric_pkg::job_t job;
       fabric_pkg::walk_t walk;
-      logic [31:0] m;
       job.store = in.op == tegula_pkg::OpAgcuStore;
       job.convert = in.convert;
       job.single = in.stride[5] != (fabric_pkg::wide_memory(in.convert) ? 40'd4 : 40'd2) ||
@@ -172,27 +185,19 @@ module agcu_context (
       job.take = in.take;
       job.m_radix = in.m_radix;
       job.k_radix = in.k_radix;
-      job.base = base_i + {{24{in.offset[39]}}, in.offset};
-      m = in.m_first;
-      for (int l = 0; l < 3; l++) begin
-        job.base = job.base +
-                   {44'd0, idx[l]} * {{24{in.offset_delta[l][39]}}, in.offset_delta[l]};
-        m = m + {12'd0, idx[l]} * in.m_delta[l];
-      end
-      job.m_first = m;
       job.index = index;
       job.index_size = in.index_size;
       job.index_stride = in.index_stride;
       job.stride = in.stride;
       job.y_inc = in.y_inc;
       job.x_inc = in.x_inc;
-      job.y_org = in.y_org;
-      job.x_org = in.x_org;
       job.y_size = in.y_size;
       job.x_size = in.x_size;
       job.k_start = {8'd0, k_start.inner, 8'd0, k_start.middle, k_start.outer};
       walk.digit[2:0] = {8'd0, m_start.inner, 8'd0, m_start.middle, m_start.outer};
       walk.digit[5:3] = job.k_start;
+      job.k_place = places[5:3];
+      walk.place = places;
       walk.row = '0;
       walk.taken = '0;
       walk.lane = '0;

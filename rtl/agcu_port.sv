@@ -27,6 +27,7 @@ module agcu_port (
   // The piece of this cycle
   output logic                                first_o,  // it is its burst's first
   output fabric_pkg::memory_request_t         request_o,
+  output fabric_pkg::timed_t                timed_o,
   output fabric_pkg::piece_t                  piece_o,
   output logic                                piece_store_o,
   output logic [15:0]                         store_row_o,
@@ -58,9 +59,9 @@ module agcu_port (
 
   // The indices of a burst, from the cycle of its grant on.
   logic indexed, fetching_q, fetched;
-  logic [15:0] word;
   logic [31:0] row_flits, row_left;
   fabric_pkg::chosen_t chosen;
+  logic row_end;
   assign indexed = grant && offer_i.job.index_size != '0;
   always_comb begin
     row_flits = '0;
@@ -80,11 +81,12 @@ module agcu_port (
     .left_i  (row_left),
     .row_i   (row_flits),
     .size_i  (offer_i.job.index_size),
+    .stride_i(offer_i.job.index_stride),
     .read_o  (index_read_o),
     .row_o   (index_row_o),
     .flit_i  (index_flit_i),
     .done_o  (fetched),
-    .word_i  (word),
+    .next_i  (go && row_end),
     .chosen_o(chosen)
   );
 
@@ -127,7 +129,6 @@ module agcu_port (
   end
 
   assign first_o = go && (grant || !begun_q);
-  assign word = job_q.index + walk_q.row;
 
   logic run_end;
   agcu_walk u_walk (
@@ -137,7 +138,8 @@ module agcu_port (
     .flits_last_i(flits == 7'd1),
     .fresh_i     (fresh),
     .chosen_i    (chosen),
-    .request_o, .piece_o,
+    .request_o, .timed_o, .piece_o,
+    .row_end_o   (row_end),
     .run_end_o   (run_end),
     .walk_o      (walk_after)
   );

@@ -115,6 +115,28 @@ package fabric_pkg;
     fault_t fault;
   } status_t;
 
+  // A place of a walk, or a step from one to another: the address, and two coordinates whose bounds
+  // say which elements are valid. Digits below their radices, of 24 bits, leave coordinates in
+  // range. Where there are several of them they are vectors.
+  typedef struct packed {
+    logic [43:0] y;  // signed, as x
+    logic [51:0] x;
+    logic [63:0] address;
+  } place_t;
+  localparam int unsigned PlaceBits = 160;
+
+  function automatic logic [PlaceBits-1:0] moved(input logic [PlaceBits-1:0] place,
+                                                 input logic [PlaceBits-1:0] step);
+    moved = {place[159:116] + step[159:116], place[115:64] + step[115:64],
+             place[63:0] + step[63:0]};
+  endfunction
+  // The step along a digit with these increments.
+  function automatic logic [PlaceBits-1:0] step_of(input logic [39:0] stride,
+                                                   input logic [23:0] x_inc,
+                                                   input logic [15:0] y_inc);
+    step_of = {{28{y_inc[15]}}, y_inc, {28{x_inc[23]}}, x_inc, {24{stride[39]}}, stride};
+  endfunction
+
   // What a LOAD or STORE in progress needs of its instruction and loop indices. The rows of a STORE
   // are one run: its dst_inner and dst_stride are 0.
   typedef struct packed {
@@ -127,17 +149,14 @@ package fabric_pkg;
     logic [15:0]      index;    // first index, a word of the store memory
     logic [24:0]      index_size;    // rows of the table, 0: there are no indices
     logic [39:0]      index_stride;  // bytes from one row of the table to the next
-    logic [31:0]      m_first;  // linear index of the first row
     logic [2:0][31:0] k_start;  // digits k2 k1 e at the beginning of each row
+    logic [2:0][159:0] k_place; // ... and their places
     logic [31:0]      fill;
     logic [31:0]      x_size;
     logic [31:0]      y_size;
-    logic [31:0]      x_org;
-    logic [31:0]      y_org;
     logic [5:0][23:0] x_inc;
     logic [5:0][15:0] y_inc;
     logic [5:0][39:0] stride;
-    logic [63:0]      base;
     logic [2:0][23:0] k_radix;
     logic [2:0][23:0] m_radix;
     logic [19:0]      take;
@@ -148,8 +167,8 @@ package fabric_pkg;
 
   // What an index says.
   typedef struct packed {
-    logic        valid;  // it names a row of the table
-    logic [24:0] row;
+    logic        valid;   // it names a row of the table
+    logic [63:0] offset;  // of the row, bytes
   } chosen_t;
 
   // A linear index taken apart by two radices: m2 m1 m0 or k2 k1 e.
@@ -168,6 +187,10 @@ package fabric_pkg;
     logic [6:0]       lane;   // element of the flit
     logic [19:0]      taken;  // elements of the row
     logic [5:0][31:0] digit;  // m2 m1 m0 k2 k1 e
+    // Of each digit the place where the digits of its walk within it are 0. Places of the row walk
+    // have the base and the origin, those of the K walk count from 0: the element is at the sum of
+    // m0's and e's.
+    logic [5:0][159:0] place;
   } walk_t;
 
   // What a piece asks of the memory: `count` elements from `address` on, the first of which is
@@ -179,11 +202,18 @@ package fabric_pkg;
     logic [6:0]  first;
     logic [6:0]  count;
     logic [7:0]  atoms;  // that the piece is the first to touch, for statistics
-    // The place that a memory device counts time with: where rows have indices, it does not depend
-    // on them
-    logic [63:0] timed_address;
-    logic [6:0]  timed_count;
   } memory_request_t;
+
+  // What the time of a memory device needs to know where rows have indices, as it does not depend
+  // on these (docs/machine.md, section 8): nothing that the chip needs.
+  typedef struct packed {
+    logic [6:0]       count;   // valid elements, whatever the index says
+    logic [63:0]      offset;  // bytes that the index adds to the address
+    logic [2:0][31:0] digit;   // of the row walk, and two of its radices: its linear index
+    logic [1:0][23:0] radix;
+    logic [24:0]      size;    // rows of the table, 0: there are no indices
+    logic [39:0]      stride;  // bytes from one to the next
+  } timed_t;
 
   // What an AGCU says to the memory in a cycle, and what it hears; the data go beside. The pieces
   // of a STORE are announced as they are walked (store, with the fields of read), and written a
@@ -191,6 +221,7 @@ package fabric_pkg;
   typedef struct packed {
     logic            first;  // the piece is its burst's first
     logic            store;
+    timed_t        timed;  // of `read`
     memory_request_t read;
     memory_request_t write;
   } memory_out_t;

@@ -39,6 +39,7 @@ static void issue(tg_replay *r, uint32_t unit) {
   tg_execution x = u->now;
   uint64_t end = r->now;
   u->planned = TG_REPLAY_NEVER;
+  u->begun = r->now + TG_WALK_LEAD;
   bool moves = x.in->common.op != TG_OP_sync && (u->kind == TG_TX || u->kind == TG_AGCU);
   if (moves) {
     tg_replay_issue_move(r, unit);

@@ -96,6 +96,7 @@ void tg_replay_end(tg_replay *r, const tg_replay_unit *u, const tg_execution *x,
 static uint64_t earliest(const tg_replay *r, const tg_replay_unit *u) {
   const tg_mx_instr *in = &u->now.in->mx;
   uint64_t issue = u->ready;
+  if (u->kind == TG_AGCU && in->op != TG_OP_sync && issue < u->begun) return u->begun;
   if (u->kind != TG_MX || in->op == TG_OP_sync || u->format < 0) return issue;
   uint64_t lead = tg_mx_shape_of(r->m, in).lead;
   if (issue + lead < u->gate) issue = u->gate - lead;

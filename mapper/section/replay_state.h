@@ -41,6 +41,7 @@ typedef struct tg_replay_unit {
   tg_execution now;   /* the one that is under way, or waits to issue */
   uint64_t planned;   /* when it issues, as known so far */
   uint64_t ready;     /* the next one, at the earliest */
+  uint64_t begun;     /* ... if it is a LOAD or STORE */
   uint64_t gate, end; /* of mx: T_last + pitch, and the end, of the GEMM before */
   int64_t format, transposed;
   bool busy;            /* under way at tx, or at the port */

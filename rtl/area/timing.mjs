@@ -44,8 +44,9 @@ const list = [
   { top: 'agcu_load', sizes: { P: 2, FlitBits: 64 } },
   { top: 'agcu_store' },
   { top: 'agcu_walk' },
-  { top: 'agcu_port', boxes: ['agcu_walk'] },
-  { top: 'agcu_context', boxes: ['sequencer'] },
+  { top: 'agcu_places' },
+  { top: 'agcu_port', boxes: ['agcu_walk', 'agcu_index'] },
+  { top: 'agcu_context', boxes: ['sequencer', 'agcu_start', 'agcu_places'] },
   { top: 'agcu_jobs', boxes: ['agcu_context'] },
 ];
 

@@ -4,6 +4,7 @@
 #define TEGULA_MACHINE_ACTIONS_H
 
 #include "sim/machine/sequencer.h"
+#include "sim/machine/walk.h"
 
 #ifdef __cplusplus
 extern "C" {
@@ -30,7 +31,7 @@ void tg_actions_execute(tg_actions *sum, const tg_params *params, uint32_t endpo
 
 /* Adds the reads of the store memory for a burst: `index_cycles` of tg_index_cycles; `pieces` of a STORE, 0 for a LOAD. */
 static inline void tg_actions_burst(tg_actions *sum, uint32_t index_cycles, uint32_t pieces) {
-  sum->count[TG_ACT_agcu_read] += (index_cycles ? index_cycles - 1 : 0) + pieces;
+  sum->count[TG_ACT_agcu_read] += (index_cycles ? index_cycles - TG_INDEX_LEAD : 0) + pieces;
 }
 
 #ifdef __cplusplus

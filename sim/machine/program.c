@@ -1,4 +1,5 @@
 #include "sim/machine/program.h"
+#include "sim/machine/walk.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -89,9 +90,10 @@ uint64_t tg_section_config_cycles(const tg_params *params, const tg_section *sec
       uint64_t context = (uint64_t)section->agcus[a].contexts[c].count * TG_CONFIG_BYTES;
       if (bytes < context) bytes = context;
     }
-  uint64_t cycles = params->config_cycles + (bytes + tg_flit_bytes(params) - 1) / tg_flit_bytes(params);
-  uint64_t least = tg_control_distance(params) + 1; /* the reset goes before the start */
-  return cycles > least ? cycles : least;
+  /* The reset goes before the start, and walks are begun from there on. */
+  uint64_t fixed = params->config_cycles, least = tg_control_distance(params) + TG_WALK_LEAD;
+  if (fixed < least) fixed = least;
+  return fixed + (bytes + tg_flit_bytes(params) - 1) / tg_flit_bytes(params);
 }
 
 uint64_t tg_section_next(const tg_params *params, uint64_t last_end) {

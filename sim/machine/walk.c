@@ -73,7 +73,7 @@ uint32_t tg_index_cycles(const tg_params *params, const tg_agcu_instr *in, uint3
   if (!in->index_size) return 0;
   uint32_t row_flits = tg_agcu_flits(params, in) / (uint32_t)in->rows;
   uint32_t low = address + first / row_flits, high = address + (first + flits - 1) / row_flits;
-  return high / params->p - low / params->p + 2;
+  return high / params->p - low / params->p + 1 + TG_INDEX_LEAD;
 }
 
 /* Of the row where the walk stands; -1: there is none. */

@@ -9,6 +9,10 @@
 extern "C" {
 #endif
 
+/* A context's LOAD or STORE issues so many cycles behind the issue of the instruction before it, or later: nine products of its walk's
+ * start are made from the next cycle on, one a cycle. */
+enum { TG_WALK_LEAD = 10 };
+
 /* Elements next to each other in DRAM and, flit after flit, on the chip. */
 typedef struct tg_span {
   int64_t address;                   /* of the first valid element; meaningless if valid_count is 0 */
@@ -65,8 +69,10 @@ int64_t tg_index_row(uint32_t word, int64_t size);
 static inline int64_t tg_index_nominal(uint32_t position, int64_t size) {
   return (int64_t)((uint64_t)(position * 0x9E3779B1u) * (uint64_t)size >> 32);
 }
-/* Cycles of the port before the first piece of a burst, to fetch its indices: 0 where there are none. `address`: of the
- * index operand; the burst has `flits` flits from flit `first` of the instruction on. */
+/* Cycles of the port before the first piece of a burst, to fetch its indices: 0 where there are none, else TG_INDEX_LEAD more than
+ * the rows of the store memory that are read. `address`: of the index operand; the burst has `flits` flits from flit `first` of the
+ * instruction on. */
+enum { TG_INDEX_LEAD = 2 };
 uint32_t tg_index_cycles(const tg_params *params, const tg_agcu_instr *in, uint32_t address, uint32_t first,
                          uint32_t flits);
 

@@ -5,7 +5,7 @@
 #include "sim/rtl/chip_model.h"
 #include "sim/rtl/actions.h"
 
-#include "sim/machine/isa.h"
+#include "sim/machine/walk.h"
 
 #include <algorithm>
 #include <cstring>
@@ -184,9 +184,18 @@ public:
   uint32_t firsts() const override { return (uint32_t)bits(top_.first_o, 0, agcus_); }
   uint32_t writes() const override { return (uint32_t)bits(top_.write_o, 0, agcus_); }
   Piece read(uint32_t a) const override {
-    return {bits(top_.read_address_o, a * 64, 64),       bits(top_.read_wide_o, a, 1) ? 4u : 2u,
-            (uint32_t)bits(top_.read_first_o, a * 8, 8), (uint32_t)bits(top_.read_count_o, a * 8, 8),
-            (uint32_t)bits(top_.read_atoms_o, a * 8, 8), bits(top_.timed_address_o, a * 64, 64),
+    uint64_t address = bits(top_.read_address_o, a * 64, 64), timed = address;
+    if (uint64_t size = bits(top_.index_size_o, a * 32, 32)) {
+      auto position = (uint32_t)bits(top_.index_position_o, a * 32, 32);
+      timed += (uint64_t)tg_index_nominal(position, (int64_t)size) * bits(top_.index_stride_o, a * 64, 64) -
+               bits(top_.index_offset_o, a * 64, 64);
+    }
+    return {address,
+            bits(top_.read_wide_o, a, 1) ? 4u : 2u,
+            (uint32_t)bits(top_.read_first_o, a * 8, 8),
+            (uint32_t)bits(top_.read_count_o, a * 8, 8),
+            (uint32_t)bits(top_.read_atoms_o, a * 8, 8),
+            timed,
             (uint32_t)bits(top_.timed_count_o, a * 8, 8)};
   }
   Piece write(uint32_t a) const override {

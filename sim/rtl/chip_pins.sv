@@ -29,8 +29,11 @@ module chip_pins (
   output logic [tegula_pkg::Agcus-1:0][7:0]             read_first_o,
   output logic [tegula_pkg::Agcus-1:0][7:0]             read_count_o,
   output logic [tegula_pkg::Agcus-1:0][7:0]             read_atoms_o,
-  output logic [tegula_pkg::Agcus-1:0][63:0]            timed_address_o,
   output logic [tegula_pkg::Agcus-1:0][7:0]             timed_count_o,
+  output logic [tegula_pkg::Agcus-1:0][63:0]            index_offset_o,
+  output logic [tegula_pkg::Agcus-1:0][31:0]            index_position_o,
+  output logic [tegula_pkg::Agcus-1:0][31:0]            index_size_o,
+  output logic [tegula_pkg::Agcus-1:0][63:0]            index_stride_o,
   input  logic [tegula_pkg::Agcus-1:0]                  read_valid_i,
   input  logic [tegula_pkg::Agcus-1:0][64*tegula_pkg::P-1:0] read_data_i,
   output logic [tegula_pkg::Agcus-1:0]                  write_o,
@@ -77,6 +80,7 @@ module chip_pins (
 
   for (genvar a = 0; a < tegula_pkg::Agcus; a++) begin : gen_memory
     fabric_pkg::memory_request_t read, write;
+    fabric_pkg::timed_t timed;
     assign memory_in[a] = {ready_i[a], read_valid_i[a]};
     assign first_o[a] = memory_out[a].first;
     assign store_o[a] = memory_out[a].store;
@@ -87,8 +91,13 @@ module chip_pins (
     assign read_first_o[a] = {1'b0, read.first};
     assign read_count_o[a] = {1'b0, read.count};
     assign read_atoms_o[a] = read.atoms;
-    assign timed_address_o[a] = read.timed_address;
-    assign timed_count_o[a] = {1'b0, read.timed_count};
+    assign timed = memory_out[a].timed;
+    assign timed_count_o[a] = {1'b0, timed.count};
+    assign index_offset_o[a] = timed.offset;
+    assign index_position_o[a] = timed.digit[2] + {8'd0, timed.radix[1]} *
+                                 (timed.digit[1] + {8'd0, timed.radix[0]} * timed.digit[0]);
+    assign index_size_o[a] = {7'd0, timed.size};
+    assign index_stride_o[a] = {{24{timed.stride[39]}}, timed.stride};
     assign write = memory_out[a].write;
     assign write_o[a] = write.valid;
     assign write_address_o[a] = write.address;

@@ -108,6 +108,7 @@ typedef struct tg_unit_state {
   uint32_t endpoint, context;
   bool busy;      /* issued, and when it lets the next one issue is not known yet */
   uint64_t ready; /* earliest issue of the next instruction by the rule of its predecessor */
+  uint64_t begun; /* AGCU: ... of a LOAD or STORE, whose walk is begun by then */
   tg_execution next;
   uint32_t wait_count;
   uint32_t waits[TG_MAX_WAITS]; /* of `next`, indices of chip semaphores */

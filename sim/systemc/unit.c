@@ -1,4 +1,6 @@
 /* Sequencers: when an instruction issues; and the semaphores that it waits for. */
+#include "frontend/base/math.h"
+#include "sim/machine/walk.h"
 #include "sim/systemc/chip.h"
 
 #include <assert.h>
@@ -88,6 +90,7 @@ void tg_unit_begin(tg_chip *chip, uint32_t unit, uint64_t first_issue) {
   tg_unit_state *u = &chip->unit[unit];
   u->busy = false;
   u->ready = first_issue;
+  u->begun = first_issue;
   u->format = -1;
   if (tg_sequencer_done(&u->sequencer)) return;
   chip->open++;
@@ -96,7 +99,9 @@ void tg_unit_begin(tg_chip *chip, uint32_t unit, uint64_t first_issue) {
 }
 
 static uint64_t earliest(const tg_chip *chip, const tg_unit_state *u) {
-  return u->kind == TG_MX ? tg_mx_earliest(chip, u) : u->ready;
+  if (u->kind == TG_MX) return tg_mx_earliest(chip, u);
+  bool walks = u->kind == TG_AGCU && u->next.in->common.op != TG_OP_sync;
+  return walks ? tg_later(u->ready, u->begun) : u->ready;
 }
 
 void tg_unit_plan(tg_chip *chip, uint32_t unit) {
@@ -182,6 +187,7 @@ void tg_unit_act(tg_chip *chip, uint32_t unit) {
   bool more = !tg_sequencer_done(&u->sequencer);
   if (more) fetch(chip, u);
   chip->open++; /* until its end is known */
+  u->begun = chip->now + TG_WALK_LEAD;
   tg_posts_issue(chip, unit, &x);
   issue(chip, unit, &x);
   if (more)

@@ -16,11 +16,13 @@
 // planted: agcu_port.sv: burst_done && job.store && last}; => walk_done && job.store && last};
 module agcu_walk (
   input logic valid_i, input fabric_pkg::job_t job_i, input fabric_pkg::walk_t walk_i, input logic flits_last_i, input logic fresh_i,
-  input fabric_pkg::chosen_t chosen_i, output fabric_pkg::memory_request_t request_o, output fabric_pkg::piece_t piece_o,
-  output logic run_end_o, output fabric_pkg::walk_t walk_o
+  input fabric_pkg::chosen_t chosen_i, output fabric_pkg::memory_request_t request_o, output fabric_pkg::timed_t timed_o, output fabric_pkg::piece_t piece_o,
+  output logic row_end_o, output logic run_end_o, output fabric_pkg::walk_t walk_o
 );
   (* anyseq *) logic atom;  // anything
   (* anyseq *) logic flit_last;
+  assign timed_o = '0;
+  assign row_end_o = 1'b0;
   assign run_end_o = 1'b0;
   assign walk_o = walk_i;
   always_comb begin
@@ -35,8 +37,8 @@ module agcu_walk (
 endmodule
 module agcu_index (
   input logic clk_i, input logic rst_ni, input logic start_i, input logic begin_i, input logic [15:0] first_i, input logic [6:0] flits_i,
-  input logic [31:0] left_i, input logic [31:0] row_i, input logic [24:0] size_i, output logic read_o, output logic [15:0] row_o,
-  input logic [63:0] flit_i, output logic done_o, input logic [15:0] word_i, output fabric_pkg::chosen_t chosen_o
+  input logic [31:0] left_i, input logic [31:0] row_i, input logic [24:0] size_i, input logic [39:0] stride_i, output logic read_o, output logic [15:0] row_o,
+  input logic [63:0] flit_i, output logic done_o, input logic next_i, output fabric_pkg::chosen_t chosen_o
 );
   (* anyseq *) logic done;  // anything
   assign done_o = done;
@@ -64,6 +66,7 @@ module prove_agcu_port (
   fabric_pkg::job_t job;
   fabric_pkg::walk_t walk, walk_to;
   fabric_pkg::memory_request_t request;
+  fabric_pkg::timed_t timed;
   fabric_pkg::piece_t piece;
   logic walk_we, index_read, first, piece_store, load_done, store_end, fetched;
   logic [2:0] context_id;
@@ -89,7 +92,7 @@ module prove_agcu_port (
   agcu_port u_port (
     .clk_i, .rst_ni(rst_nq), .start_i, .waiting_i, .store_i, .buffer_free_i, .ready_i, .grant_o(grant), .offer_i(offer),
     .served_o(served), .index_read_o(index_read), .index_row_o(index_row), .index_flit_i(64'd0), .first_o(first),
-    .request_o(request), .piece_o(piece), .piece_store_o(piece_store), .store_row_o(store_row), .load_done_o(load_done),
+    .request_o(request), .timed_o(timed), .piece_o(piece), .piece_store_o(piece_store), .store_row_o(store_row), .load_done_o(load_done),
     .load_cost_o(load_cost)
   );
   assign fetched = index_read;

@@ -96,6 +96,7 @@ FILES = {
     "agcu_index.sv": (2, [CHIP]),
     "agcu_jobs.sv": (4, [CHIP]),
     "agcu_load.sv": (2, [CHIP]),
+    "agcu_places.sv": (2, [CHIP]),
     "agcu_port.sv": (2, [(PROOF, "agcu_port"), CHIP]),
     "agcu_start.sv": (4, [CHIP]),
     "agcu_convert.sv": (4, [(PROOF, "agcu_convert"), CHIP]),

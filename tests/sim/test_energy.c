@@ -85,7 +85,7 @@ TG_TEST(energy, transfers_by_hand) {
   sum = count(4, TG_AGCU, "store rows=4 take=5 k_radix=1,1,5", NULL);
   expect(&sum, "issue=1");
   tg_actions_burst(&sum, 0, 9); /* nine pieces */
-  tg_actions_burst(&sum, 3, 0); /* two rows of indices */
+  tg_actions_burst(&sum, 4, 0); /* two rows of indices */
   expect(&sum, "agcu_read=11 issue=1");
   sum = count(0, TG_TX, "sync post_kind=row,none,col", NULL);
   expect(&sum, "post=2 issue=1");

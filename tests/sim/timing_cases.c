@@ -346,7 +346,7 @@ const timing_case timing_cases[] = {
      "tile 2 mx 0: 122-122\n"
      "agcu 2 context 0 0: 48-118\n"
      "cycles 128\n"},
-    /* the next issues after the port grant at 65, finds the port free at 69, its data is there at 132 */
+    /* the next issues 10 cycles behind the first, when its walk is begun: port grant at 75, data at 78 + 60 */
     {"loads_follow",
      "arch tiny\n"
      "section \"s\"\n"
@@ -357,8 +357,59 @@ const timing_case timing_cases[] = {
      "rows=1 dst_inner=200 take=16 dst_mask=2\n"
      "invoke 0 \"i\"\n",
      "agcu 0 context 0 0: 64-134\n"
-     "agcu 0 context 0 1: 66-138\n"
-     "cycles 144\n"},
+     "agcu 0 context 0 1: 74-144\n"
+     "cycles 150\n"},
+    /* Bursts of 64 cycles at 65, 129 and 193. The next issues after the last grant and finds the port free at 257; its data is there
+     * at 260 + 60. The lane has the first LOAD's last burst, complete at 316, from 318 to 382, then the second's. */
+    {"a_walk_is_begun_while_the_port_serves_the_load_before",
+     "arch tiny\n"
+     "section \"s\"\n"
+     "agcu 0\n"
+     "ctx 0 load m_radix=1,1,1 k_radix=1,1,768 stride=0,0,0,0,0,4 x_inc=0,0,0,0,0,1 x_size=768 y_size=1 "
+     "rows=1 dst_inner=200 take=768 dst_mask=2\n"
+     "ctx 0 load m_radix=1,1,1 k_radix=1,1,512 stride=0,0,0,0,0,4 x_inc=0,0,0,0,0,1 x_size=512 y_size=1 "
+     "rows=1 dst_inner=200 take=16 dst_mask=2\n"
+     "invoke 0 \"i\"\n",
+     "agcu 0 context 0 0: 64-382\n"
+     "agcu 0 context 0 1: 194-386\n"
+     "cycles 392\n"},
+    /* 10 cycles behind the SYNC: port grant at 75, data at 78 + 60; the other SYNC needs no walk */
+    {"a_load_behind_a_sync",
+     "arch tiny\n"
+     "section \"s\"\n"
+     "agcu 0\n"
+     "ctx 0 sync\n"
+     "ctx 0 load m_radix=1,1,1 k_radix=1,1,512 stride=0,0,0,0,0,4 x_inc=0,0,0,0,0,1 x_size=512 y_size=1 "
+     "rows=1 dst_inner=200 take=16 dst_mask=2\n"
+     "ctx 1 sync\n"
+     "ctx 1 sync\n"
+     "invoke 0 \"i\"\n",
+     "agcu 0 context 0 0: 64-64\n"
+     "agcu 0 context 0 1: 74-144\n"
+     "agcu 0 context 1 0: 64-64\n"
+     "agcu 0 context 1 1: 65-65\n"
+     "cycles 150\n"},
+    /* Configuration: H = 4 cycles to all, 10 to begin walks, in place of a fixed cost of 0, and 16 for the words. */
+    {"walks_are_begun_before_the_section_starts",
+     "arch tiny\n"
+     "set config_cycles=0\n"
+     "section \"s\"\n"
+     "agcu 0\n"
+     "ctx 0 load m_radix=1,1,1 k_radix=1,1,512 stride=0,0,0,0,0,4 x_inc=0,0,0,0,0,1 x_size=512 y_size=1 "
+     "rows=1 dst_inner=200 take=16 dst_mask=2\n"
+     "invoke 0 \"i\"\n",
+     "agcu 0 context 0 0: 30-100\n"
+     "cycles 106\n"},
+    /* X = 2 + 1: the first of 8 pieces at 52, and 2 atoms of 4 cycles; data at 59 + 60 */
+    {"rows_by_index_begin_behind_their_indices",
+     "arch tiny\ndram 4096\n"
+     "section \"s\"\n"
+     "agcu 0\n"
+     "ctx 0 load m_radix=1,1,2 k_radix=1,1,512 stride=0,0,0,0,0,4 x_inc=0,0,0,0,0,1 x_size=512 y_size=1 "
+     "rows=2 dst_inner=200 take=16 dst_mask=2 index_size=2 index_stride=64\n"
+     "invoke 0 \"i\"\n",
+     "agcu 0 context 0 0: 48-129\n"
+     "cycles 135\n"},
     /* data at 50 and 51, the first granted at 52; the second registers its request at 53, seen at 54, granted
      * at 55 */
     {"bursts_leave_three_cycles_apart",
@@ -422,7 +473,7 @@ const timing_case timing_cases[] = {
      "agcu 0 context 0 0: 48-428\n"
      "agcu 0 context 1 0: 48-116\n"
      "cycles 434\n"},
-    /* e = 65 + 4 - 1; the next issues at e + 1 */
+    /* e = 65 + 4 - 1; the next issues 10 cycles behind the first */
     {"stores_follow",
      "arch tiny\n"
      "section \"s\"\n"
@@ -433,8 +484,8 @@ const timing_case timing_cases[] = {
      "rows=1 take=16\n"
      "invoke 0 \"i\"\n",
      "agcu 1 context 2 0: 64-68\n"
-     "agcu 1 context 2 1: 69-73\n"
-     "cycles 79\n"},
+     "agcu 1 context 2 1: 74-78\n"
+     "cycles 84\n"},
     /* issues after the port grant, while the load is on its way */
     {"sync_behind_a_load",
      "arch tiny\n"
