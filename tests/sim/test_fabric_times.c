@@ -63,24 +63,24 @@ static const fabric_case cases[] = {
      "dst_base=128 dst_inner=8 dst_mask=2\ninvoke 0 \"i\"\n",
      438,
      {{4, TG_AGCU, 0, 0, 48, 432}}},
-    /* Ten rows by index, words 2 to 11 of the store memory: three of its rows, read at 49 .. 51. The first piece goes at 53; 10
-     * atoms of 4 cycles: c = 53+39+60 = 152, granted at 154, e = 164. */
+    /* Ten rows by index, words 2 to 11 of the store memory: three of its rows, read at 49 .. 51. The first piece goes at 54; 10
+     * atoms of 4 cycles: c = 54+39+60 = 153, granted at 155, e = 165. */
     {"rows_by_index",
      "arch tiny\ndram 4096\nsection \"s\"\nagcu 0\n"
      "ctx 0 load rows=10 take=4 m_radix=10,1,1 k_radix=1,1,4 stride=0,0,0,0,0,4 y_size=1 x_size=1 "
      "index_size=20 "
      "index_stride=16 index_base=2 dst_base=128 dst_inner=10 dst_mask=2\ninvoke 0 \"i\"\n",
-     170,
-     {{4, TG_AGCU, 0, 0, 48, 164}}},
-    /* A row of 72 flits, 64 and 8, stored: each burst reads its index again. t0 = 49, pieces 51 .. 306 (64 atoms' quarters are
-     * 16 atoms, of 4 cycles: 64 pieces); 51+63 = 114 is its last cycle, the other's 115+2+7 = 124. */
+     171,
+     {{4, TG_AGCU, 0, 0, 48, 165}}},
+    /* A row of 72 flits, 64 and 8, stored: each burst reads its index again. t0 = 49, pieces from 52 on (64 atoms' quarters are
+     * 16 atoms, of 4 cycles: 64 pieces); 52+63 = 115 is its last cycle, the other's 116+3+7 = 126. */
     {"a_row_of_two_bursts",
      "arch tiny\ndram 4096\nsection \"s\"\nagcu 0\n"
      "ctx 0 store rows=1 take=288 m_radix=1,1,1 k_radix=1,1,288 stride=0,0,0,0,0,4 y_size=1 x_size=1 "
      "index_size=2 "
      "index_stride=1152 src_base=8\ninvoke 0 \"i\"\n",
-     130,
-     {{4, TG_AGCU, 0, 0, 48, 124}}},
+     132,
+     {{4, TG_AGCU, 0, 0, 48, 126}}},
     /* Two westbound bursts of 8 flits, requested at 49 both. The lower position is granted at 50 and holds
      * segment 0 until 58; the other crosses it one hop after its grant, so it is granted at 57. */
     {"lane_contention",

@@ -400,16 +400,6 @@ const timing_case timing_cases[] = {
      "invoke 0 \"i\"\n",
      "agcu 0 context 0 0: 30-100\n"
      "cycles 106\n"},
-    /* X = 2 + 1: the first of 8 pieces at 52, and 2 atoms of 4 cycles; data at 59 + 60 */
-    {"rows_by_index_begin_behind_their_indices",
-     "arch tiny\ndram 4096\n"
-     "section \"s\"\n"
-     "agcu 0\n"
-     "ctx 0 load m_radix=1,1,2 k_radix=1,1,512 stride=0,0,0,0,0,4 x_inc=0,0,0,0,0,1 x_size=512 y_size=1 "
-     "rows=2 dst_inner=200 take=16 dst_mask=2 index_size=2 index_stride=64\n"
-     "invoke 0 \"i\"\n",
-     "agcu 0 context 0 0: 48-129\n"
-     "cycles 135\n"},
     /* data at 50 and 51, the first granted at 52; the second registers its request at 53, seen at 54, granted
      * at 55 */
     {"bursts_leave_three_cycles_apart",
