@@ -94,6 +94,12 @@ static void add_kernel(tg_compile *c, tg_node *cast, size_t at) {
   c->kernels[at] = kernel;
 }
 
+/* Of a training step, convolutions load what the backward pass keeps. */
+static bool may_load_stored(const tg_compile *c, const tg_kernel *kernel) {
+  if (kernel->kind != TG_KERNEL_GEMM) return false;
+  return kernel->root->op == TG_OP_MATMUL || (kernel->root->op == TG_OP_CONV && !c->graph->carry_count);
+}
+
 /* `first`: the first kernel that loads through the cast. */
 static void consider(tg_compile *c, tg_node *cast, size_t first) {
   tg_kernel *with = TG_NEW_ARRAY(c->arena, tg_kernel, c->kernel_count);
@@ -101,7 +107,7 @@ static void consider(tg_compile *c, tg_node *cast, size_t first) {
   for (size_t k = first; k < c->kernel_count; k++) {
     with[k] = c->kernels[k];
     if (!loads_through(&c->kernels[k], cast)) continue;
-    if (c->kernels[k].root->op != TG_OP_MATMUL) return; /* runs of images are short in any format */
+    if (!may_load_stored(c, &c->kernels[k])) return;
     with[k] = tg_loading_stored_cast(c, &c->kernels[k], cast);
     converting += tg_kernel_cycles(c, &c->kernels[k]);
     loading += tg_kernel_cycles(c, &with[k]);
