@@ -205,6 +205,11 @@ void tg_graph_add_output(tg_graph *graph, tg_value *value, const char *name, tg_
   value->output_count++;
 }
 
+void tg_graph_forget_outputs(tg_graph *graph) {
+  for (int i = 0; i < graph->output_count; i++) graph->outputs[i]->output_count--;
+  graph->output_count = 0;
+}
+
 void tg_graph_declare_output(tg_graph *graph, int output, int rank, const tg_dim *dims) {
   assert(output >= 0 && output < graph->output_count && rank <= TG_MAX_RANK);
   graph->output_shapes[output].rank = rank;

@@ -207,6 +207,8 @@ void tg_node_set_outputs(tg_graph *graph, tg_node *node, int count);
 
 /* `name` is what the user sees. */
 void tg_graph_add_output(tg_graph *graph, tg_value *value, const char *name, tg_dtype declared);
+/* Then the graph has no outputs; what computed them stays. */
+void tg_graph_forget_outputs(tg_graph *graph);
 
 /* The shape that the model declares for output number `output`; those open have size -1. */
 void tg_graph_declare_output(tg_graph *graph, int output, int rank, const tg_dim *dims);

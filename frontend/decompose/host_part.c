@@ -50,12 +50,6 @@ static void remove_unread(tg_graph *graph) {
   }
 }
 
-/* Forgets the outputs, that is. */
-static void forget_outputs(tg_graph *graph) {
-  for (int i = 0; i < graph->output_count; i++) graph->outputs[i]->output_count--;
-  graph->output_count = 0;
-}
-
 static int find_output(const tg_graph *graph, const tg_value *value) {
   for (int i = 0; i < graph->output_count; i++)
     if (graph->outputs[i] == value) return i;
@@ -110,8 +104,8 @@ static void split(tg_graph *model, const bool *behind, tg_graph **out_array, tg_
   part->graph = host;
   part->output_count = model->output_count;
   part->outputs = TG_NEW_ARRAY(model->arena, int, (size_t)model->output_count + 1);
-  forget_outputs(array);
-  forget_outputs(host);
+  tg_graph_forget_outputs(array);
+  tg_graph_forget_outputs(host);
   for (int i = 0; i < model->output_count; i++) {
     const tg_value *value = model->outputs[i];
     bool here = is_behind(behind, value);

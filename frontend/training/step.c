@@ -92,11 +92,6 @@ static tg_status find_output(const step *s, int *out_index) {
   return TG_OK;
 }
 
-static void drop_outputs(tg_graph *graph) {
-  for (int i = 0; i < graph->output_count; i++) graph->outputs[i]->output_count--;
-  graph->output_count = 0;
-}
-
 /* The constant in FP32, as the plan promises it; constants of the model's other formats are widened. */
 static const tg_value *initial_of(step *s, const tg_value *constant) {
   if (constant->dtype == TG_F32) return constant;
@@ -349,7 +344,7 @@ static tg_status assemble(step *s) {
     return TG_INVALID;
   tg_make_inference(graph); /* what is left of training is in nodes of its own */
   if (add_labels(s, y) || make_parameters(s, y)) return TG_INVALID;
-  if (!s->options->keep_outputs) drop_outputs(graph);
+  if (!s->options->keep_outputs) tg_graph_forget_outputs(graph);
   s->plan->model_outputs = graph->output_count;
   tg_node *last = graph->last;
   tg_build b = {.graph = graph, .forward = -1, .keep_formats = true};

@@ -69,8 +69,7 @@ bool tg_takes_fused_out_of_order(const tg_compile *c, const tg_kernel *kernel, c
  * which rounds to 16-bit formats by itself. */
 tg_mc_ref tg_round_to(tg_mc *mc, tg_dtype dtype, tg_mc_ref value, bool stored);
 
-/* What a ReduceSum, -Max, -Min or -Prod does with each element, and what
- * changes nothing. */
+/* What a ReduceSum, -Max, -Min or -Prod does with each element, and what changes nothing. */
 tg_alu tg_reduction_alu(const tg_node *node);
 float tg_reduction_identity(const tg_node *node);
 static inline bool tg_is_moment(const tg_node *node) { return node->op == TG_OP_REDUCE_MOMENT; }

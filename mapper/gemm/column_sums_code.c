@@ -1,8 +1,7 @@
 /* Microcode of a drain that computes reductions of its result (column_sums_emit.c). Of moments
  * (microcode/moments.h) a block is a VOP's: before its rows those are read whose mean the distances are from,
  * and two rows are an iteration, if there are streams, so that loads and stores of one go along with the
- * operations of
- * the other. */
+ * operations of the other. */
 #include "mapper/gemm/emission.h"
 #include "mapper/microcode/moments.h"
 

@@ -134,10 +134,9 @@ static void fill_store(const void *user, int port, uint32_t r, uint32_t col, tg_
 
 /* ---- sections and invocations ---- */
 
-/* The results of a piece are full, and free, together, and with them its column sums: the first SEND waits
- * for it, and the last one tells. A piece that does not leave as a whole
- * has the innermost loop, and its column sums leave behind it; or, if they have a buffer of their own, that
- * is soon free, before. */
+/* The results of a piece are full, and free, together, and with them its column sums: the first SEND waits for
+ * it, and the last one tells. A piece that does not leave as a whole has the innermost loop, and its column
+ * sums leave behind it; or, if they have a buffer of their own, that is soon free, before. */
 static void set_ports(emission *e) {
   const tg_gemm *g = e->g;
   int all_ports = g->outs + g->column_sums.count,

@@ -75,11 +75,10 @@ typedef struct tg_turn {
 } tg_turn;
 /* Appends the instructions of a stage to a queue. */
 typedef void tg_stage_emit(void *user, const tg_stage *stage, tg_queue *queue, tg_turn at);
-/* All queues of AGCUs, then those of the tiles of the first `rows` rows, with their loops: `loops[nest]`, counts from
- * the outermost one, 0: there is none at this level. Stages of a lower rate come before those of a higher one, in front
- * of the loops that only these are in. Skewed stages of
- * loops[nest][2] iterations stand in one loop of those that all of them have, in front of which the others begin, and
- * behind which they end. */
+/* All queues of AGCUs, then those of the tiles of the first `rows` rows, with their loops: `loops[nest]`,
+ * counts from the outermost one, 0: there is none at this level. Stages of a lower rate come before those of a
+ * higher one, in front of the loops that only these are in. Skewed stages of loops[nest][2] iterations stand in
+ * one loop of those that all of them have, in front of which the others begin, and behind which they end. */
 void tg_stages_emit(const tg_build *b, const tg_stages *stages, uint32_t rows, const uint32_t (*loops)[3],
                     tg_stage_emit *emit, void *user);
 

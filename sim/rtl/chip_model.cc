@@ -1,7 +1,7 @@
 /* The adapter of one verilated configuration. TG_MODEL is its class, TG_MODEL_HEADER its header,
- * TG_MODEL_CREATE the function to define; TG_TRACED is 1 if it can write waves, TG_TILE and the like then being of the library
- * that its tiles are; TG_COVERED if it counts what of the RTL is
- * executed, TG_MODEL_SYMBOLS then being the header of where. */
+ * TG_MODEL_CREATE the function to define; TG_TRACED is 1 if it can write waves, TG_TILE and the like then being
+ * of the library that its tiles are; TG_COVERED if it counts what of the RTL is executed, TG_MODEL_SYMBOLS then
+ * being the header of where. */
 #include "sim/rtl/chip_model.h"
 #include "sim/rtl/actions.h"
 

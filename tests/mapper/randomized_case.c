@@ -12,7 +12,7 @@ static run_case case_of(const randomized_case *own, uint64_t seed) {
   return what;
 }
 
-static void run_on_engines(const randomized_case *own, run_case what) {
+void run_randomized(const randomized_case *own, uint64_t seed) {
   const tg_engine *engines[] = {NULL,
 #ifdef TEGULA_WITH_SYSTEMC
                                 &tg_engine_systemc
@@ -22,11 +22,11 @@ static void run_on_engines(const randomized_case *own, run_case what) {
     tg_arena arena = {0};
     tg_diag diag = {""};
     mapped m;
+    run_case what = case_of(own, seed);
     what.engine = engines[i];
     if (run_text(&what, &m, &arena, &diag) || !outputs_agree(&m, 0, &diag) ||
         tg_check_ordering(m.program, &diag))
-      tg_test_fail(__FILE__, __LINE__, "%s, tilings %d: %s", own->name, (int)what.map.any_tiling,
-                   diag.message);
+      tg_test_fail(__FILE__, __LINE__, "%s, tilings %d: %s", own->name, (int)seed, diag.message);
     release_mapped(&m);
     tg_arena_release(&arena);
   }
@@ -43,7 +43,7 @@ void check_randomized(const randomized_case *own, const randomized_search *searc
     if (!good) tg_test_fail(__FILE__, __LINE__, "%s: %s", own->name, diag.message);
     release_mapped(&m);
     tg_arena_release(&arena);
-    if (has) run_on_engines(own, what);
+    if (has) run_randomized(own, (uint64_t)seed);
     found += has;
   }
   if (!found) tg_test_fail(__FILE__, __LINE__, "%s: %s", own->name, search->lacks);

@@ -16,8 +16,11 @@ typedef struct randomized_search {
   int seeds, wanted;                      /* seeds 1 to `seeds` are tried until so many programs have it */
 } randomized_search;
 
-/* Runs those programs on the functional engine and in SystemC: outputs agree with the reference, and the semaphores order
- * all accesses. Fails where there is no such program. */
+/* Runs the program of these tilings, 0: the fastest, on the functional engine and in SystemC: outputs agree with the reference,
+ * and the semaphores order all accesses. */
+void run_randomized(const randomized_case *own, uint64_t seed);
+
+/* Runs so those programs that have the mechanism. Fails where there is none. */
 void check_randomized(const randomized_case *own, const randomized_search *search);
 
 #endif

@@ -1,17 +1,10 @@
 /* Images of few channels: rows that do not fill atoms move as runs, half of the lanes are not multiplied for nothing,
  * and epilogues of few columns are kernels of their own. The same bits as the reference's, in an order that is proved,
  * whatever the tiling; and what is gained by it. */
-#include "sim/machine/ordering.h"
 #include "tests/harness.h"
-#include "tests/mapper/run_graph.h"
+#include "tests/mapper/randomized_case.h"
 
 #include <stdio.h>
-
-typedef struct narrow {
-  const char *name, *text;
-  tg_precision_preset preset;
-  const char *arch, *settings[4];
-} narrow;
 
 #define CONV(x, w, attributes, tail)                                                                         \
   "graph \"g\"\ninput %x: f32[" x "]\nconst %w: f32[" w "] = seeded(1, 0.3)\n%y = Conv(%x, %w) " attributes  \
@@ -29,7 +22,7 @@ typedef struct narrow {
   "%y = Resize(%a) factors=[1,1,2,3] coordinate_transformation_mode=\"asymmetric\" nearest_mode=\"floor\" "  \
   "@3\n"
 
-static const narrow cases[] = {
+static const randomized_case cases[] = {
     {"one_column", CONV("1,5,9,11", "1,5,3,3", SQUARE, OUTPUT), TG_PRESET_MP0, "tiny", {NULL}},
     {"half_of_the_lanes", CONV("2,8,9,11", "4,8,3,3", SQUARE, OUTPUT), TG_PRESET_MP0, "tiny", {NULL}},
     {"half_and_one", CONV("1,8,9,11", "5,8,3,3", SQUARE, OUTPUT), TG_PRESET_MP0, "tiny", {NULL}},
@@ -83,39 +76,11 @@ static const narrow cases[] = {
      {NULL}},
 };
 
-static run_case case_of(const narrow *own, uint64_t seed) {
-  run_case what = {.text = own->text,
-                   .arch = own->arch,
-                   .precision.preset = own->preset,
-                   .map.any_tiling = seed,
-                   .run.threads = 1};
-  for (int i = 0; i < 4 && own->settings[i]; i++) what.settings[i] = own->settings[i];
-  return what;
-}
-
 enum { SEEDS = 6 };
 
 /* The fastest tiling, and others, on both engines. */
-static void same_bits(const void *user) {
-  const narrow *own = user;
-  const tg_engine *engines[] = {NULL,
-#ifdef TEGULA_WITH_SYSTEMC
-                                &tg_engine_systemc
-#endif
-  };
-  for (uint64_t seed = 0; seed <= SEEDS; seed++)
-    for (size_t i = 0; i < sizeof engines / sizeof *engines; i++) {
-      tg_arena arena = {0};
-      tg_diag diag = {""};
-      mapped m;
-      run_case what = case_of(own, seed);
-      what.engine = engines[i];
-      if (run_text(&what, &m, &arena, &diag) || !outputs_agree(&m, 0, &diag) ||
-          tg_check_ordering(m.program, &diag))
-        tg_test_fail(__FILE__, __LINE__, "%s, tilings %d: %s", own->name, (int)seed, diag.message);
-      release_mapped(&m);
-      tg_arena_release(&arena);
-    }
+static void same_bits(const void *own) {
+  for (uint64_t seed = 0; seed <= SEEDS; seed++) run_randomized(own, seed);
 }
 
 __attribute__((constructor)) static void register_cases(void) {

@@ -2,8 +2,7 @@
  * kernel list, "---", and what the pass makes of it for the array `edge`, or that of a line "# arch NAME". A
  * case without any "---" is a graph alone: then TEGULA_UPDATE_GOLDEN=1 lowers it (a line "# preset NAME" says
  * how), runs the passes before and writes all three; with them it writes the last. Behind plan_memory's kernels
- * stand the tensors with their places. Read what it writes before
- * committing it. */
+ * stand the tensors with their places. Read what it writes before committing it. */
 #include "frontend/pipeline.h"
 #include "frontend/text.h"
 #include "mapper/classes.h"
