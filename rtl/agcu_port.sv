@@ -61,7 +61,7 @@ module agcu_port (
   logic indexed, fetching_q, fetched;
   logic [31:0] row_flits, row_left;
   fabric_pkg::chosen_t chosen;
-  logic row_end;
+  logic next_row;
   assign indexed = grant && offer_i.job.index_size != '0;
   always_comb begin
     row_flits = '0;
@@ -86,7 +86,7 @@ module agcu_port (
     .row_o   (index_row_o),
     .flit_i  (index_flit_i),
     .done_o  (fetched),
-    .next_i  (go && row_end),
+    .next_i  (next_row),
     .chosen_o(chosen)
   );
 
@@ -130,7 +130,7 @@ module agcu_port (
 
   assign first_o = go && (grant || !begun_q);
 
-  logic run_end;
+  logic row_end, run_end;
   agcu_walk u_walk (
     .valid_i     (go),
     .job_i       (job),
@@ -143,6 +143,7 @@ module agcu_port (
     .run_end_o   (run_end),
     .walk_o      (walk_after)
   );
+  assign next_row = go && row_end;
   assign piece_store_o = job.store;
   assign store_row_o = walk.run_row + walk.run_pos;
 

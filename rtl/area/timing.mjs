@@ -45,8 +45,8 @@ const list = [
   { top: 'agcu_store' },
   { top: 'agcu_walk' },
   { top: 'agcu_places' },
-  { top: 'agcu_port', boxes: ['agcu_walk', 'agcu_index'] },
-  { top: 'agcu_context', boxes: ['sequencer', 'agcu_start', 'agcu_places'] },
+  { top: 'agcu_port', boxes: ['agcu_walk'] },
+  { top: 'agcu_context', boxes: ['sequencer', 'agcu_places'] },
   { top: 'agcu_jobs', boxes: ['agcu_context'] },
 ];
 
