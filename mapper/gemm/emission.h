@@ -132,6 +132,13 @@ void tg_gemm_set_sources(tg_gemm_emission *e);
 
 /* The stages: loads; GEMMs of a tile; its VOPs that sum and drain, and SENDs of sums to other rows. */
 void tg_gemm_emit_load(tg_gemm_emission *e, const tg_stage *stage, tg_queue *queue, uint32_t at);
+/* A LOAD into `buffer` of the endpoints in `mask`, whose walk is still to be set. */
+tg_instr *tg_gemm_push_load(tg_gemm_emission *e, tg_queue *queue, const tg_buffer *buffer, uint32_t mask);
+/* Rows of tiles, as LOADs from the north name them, that have the same parts of K and the same columns as row r. */
+uint32_t tg_gemm_rows_like(const tg_gemm_emission *e, uint32_t r);
+/* What fused nodes read: row vectors of column `col` of tiles; blocks of column, or from the west of row, `at`. */
+void tg_gemm_load_vectors(tg_gemm_emission *e, const tg_stage *stage, tg_queue *queue, uint32_t col);
+void tg_gemm_load_blocks(tg_gemm_emission *e, const tg_stage *stage, tg_queue *queue, bool west, uint32_t at);
 void tg_gemm_emit_multiply(tg_gemm_emission *e, const tg_stage *stage, uint32_t r, uint32_t col);
 void tg_gemm_emit_sums(tg_gemm_emission *e, const tg_stage *stage, uint32_t r, uint32_t col);
 void tg_gemm_emit_drain(tg_gemm_emission *e, const tg_stage *stage, uint32_t r, uint32_t col);

@@ -1,5 +1,4 @@
-/* Loads of a product's section: A along the rows and B down the columns, where tiles share them, and what its
- * fused nodes read. */
+/* Loads of a product's section: A along the rows and B down the columns, where tiles share them. */
 #include "frontend/base/math.h"
 #include "mapper/gemm/emission.h"
 #include "mapper/gemm/layout.h"
@@ -10,14 +9,7 @@
 
 typedef tg_gemm_emission emission;
 
-/* Is A (B) the same for all tiles of a row (column)? Then it is multicast. */
-static bool shares_a(const emission *e) {
-  return e->t.split == TG_SPLIT_OUTPUT || e->t.split == TG_SPLIT_COLUMNS;
-}
-static bool shares_b(const emission *e) {
-  return e->t.split == TG_SPLIT_OUTPUT || e->t.split == TG_SPLIT_ROWS;
-}
-static tg_instr *push_load(emission *e, tg_queue *queue, const tg_buffer *buffer, uint32_t mask) {
+tg_instr *tg_gemm_push_load(emission *e, tg_queue *queue, const tg_buffer *buffer, uint32_t mask) {
   tg_instr *in = tg_build_push(&e->b, queue, TG_OP_agcu_load);
   tg_agcu_instr *load = &in->agcu;
   tg_set_operand(&load->dst, buffer, false);
@@ -26,6 +18,13 @@ static tg_instr *push_load(emission *e, tg_queue *queue, const tg_buffer *buffer
   return in;
 }
 
+/* Is A (B) the same for all tiles of a row (column)? Then it is multicast. */
+static bool shares_a(const emission *e) {
+  return e->t.split == TG_SPLIT_OUTPUT || e->t.split == TG_SPLIT_COLUMNS;
+}
+static bool shares_b(const emission *e) {
+  return e->t.split == TG_SPLIT_OUTPUT || e->t.split == TG_SPLIT_ROWS;
+}
 /* Of the LOADs that fill a buffer together, the first one asks, and the last one tells. */
 static void meet(const emission *e, const tg_stage *stage, tg_instr *load, bool first, bool last) {
   tg_gemm_meet(e, stage, TG_ALL_CHANNELS, load, 0, 0, first, last);
@@ -92,7 +91,7 @@ static tg_agcu_instr *load_a(emission *e, const tg_stage *stage, tg_queue *queue
   const tg_gemm *g = e->g;
   int64_t z = tg_value_bytes_each(g->a);
   const tg_channel *to = tg_gemm_makes_a(e) ? &e->channels[TG_ROLE_PROLOGUE_INPUTS] : &e->channels[TG_ROLE_A];
-  tg_instr *in = push_load(e, queue, &to->ring, mask);
+  tg_instr *in = tg_gemm_push_load(e, queue, &to->ring, mask);
   tg_agcu_instr *load = &in->agcu;
   tg_gemm_set_chunk(e, &load->dst, &to->ring, chunk);
   if (e->t.resident == TG_RESIDENT_A)
@@ -213,7 +212,7 @@ static void load_b(emission *e, const tg_stage *stage, tg_queue *queue, uint32_t
                    uint32_t mask, uint32_t chunk) {
   const tg_gemm *g = e->g;
   int64_t z = tg_value_bytes_each(g->b);
-  tg_instr *in = push_load(e, queue, &e->channels[TG_ROLE_B].ring, mask);
+  tg_instr *in = tg_gemm_push_load(e, queue, &e->channels[TG_ROLE_B].ring, mask);
   tg_agcu_instr *load = &in->agcu;
   tg_gemm_set_chunk(e, &load->dst, &e->channels[TG_ROLE_B].ring, chunk);
   if (e->t.resident == TG_RESIDENT_B)
@@ -255,89 +254,11 @@ static void load_b(emission *e, const tg_stage *stage, tg_queue *queue, uint32_t
   load->convert = g->b_convert;
 }
 
-static tg_instr *load_epilogue_operand(emission *e, tg_queue *queue, int x, uint32_t r, uint32_t col,
-                                       uint32_t mask) {
-  const tg_gemm *g = e->g;
-  const tg_epilogue_operand *epilogue_operand = &g->epilogue_operands[x];
-  bool number = tg_is_splat(epilogue_operand->along), once = tg_gemm_loads_once(&e->t, epilogue_operand);
-  tg_instr *in = push_load(e, queue, &e->operands.buffers[x], mask);
-  tg_agcu_instr *load = &in->agcu;
-  tg_walk_plan walk = {.tensor = tg_place_of(e->c, epilogue_operand->access.name.value),
-                       .element_stride = epilogue_operand->element_stride,
-                       .columns = g->n};
-  tg_gemm_walk_rows(e, epilogue_operand->stride, &walk);
-  tg_fill_walk(load, &walk, e->operands.base[x], e->operands.rest[x]);
-  if (!number)
-    tg_gemm_walk_runs(g, epilogue_operand->run_stride,
-                      tg_value_bytes_each(epilogue_operand->access.name.value), load);
-  load->rows = once || (e->t.ring && tg_is_row_vector(epilogue_operand)) ? 1 : tg_gemm_ring_rows(&e->t);
-  load->take = tg_epilogue_operand_take(epilogue_operand, e->t.nt);
-  load->k_first = number ? 0 : tg_gemm_col_first(e, r, col);
-  load->k_delta[e->n_level] = number ? 0 : tg_gemm_col_delta(e);
-  load->convert = tg_stream_convert(walk.tensor, epilogue_operand->kind);
-  if (once) return in;
-  tg_gemm_place place = tg_gemm_place_of(e, r, col);
-  load->m_first = place.row;
-  memcpy(load->m_delta, place.row_delta, sizeof place.row_delta);
-  load->m_delta[2] = tg_gemm_ring_rows(&e->t);
-  return in;
-}
-
-/* Row vectors come down the columns, once a pass, or once for all. */
-static void load_vectors(emission *e, const tg_stage *stage, tg_queue *queue, uint32_t r, uint32_t col,
-                         uint32_t mask) {
-  int left = e->operands.vector_count;
-  for (int x = 0; x < e->g->epilogue_operand_count; x++) {
-    if (!tg_gemm_loads_once(&e->t, &e->g->epilogue_operands[x])) continue;
-    tg_instr *load = load_epilogue_operand(e, queue, x, r, col, mask);
-    meet(e, stage, load, left == e->operands.vector_count, left == 1);
-    left--;
-  }
-}
-
-/* Block x, once a piece, behind `count` blocks of the tile. */
-static void load_block(emission *e, const tg_stage *stage, tg_queue *queue, int x, uint32_t r, uint32_t col,
-                       uint32_t mask, int *count) {
-  if (tg_gemm_loads_once(&e->t, &e->g->epilogue_operands[x])) return;
-  tg_instr *load = load_epilogue_operand(e, queue, x, r, col, mask);
-  meet(e, stage, load, !*count, *count + 1 == e->operands.block_count);
-  ++*count;
-}
-
-static bool blocks_from_west(const emission *e, uint32_t r, uint32_t col) {
-  return tg_epilogue_operands_west(e, r, col) && !tg_build_is_idle(&e->b, r, col);
-}
-
-/* From the west, to all tiles of the row or to half of them: what they share first. */
-static void load_blocks_west(emission *e, const tg_stage *stage, tg_queue *queue, uint32_t r) {
-  const tg_gemm *g = e->g;
-  uint32_t mask = 0, one = 0;
-  int shared = 0;
-  for (uint32_t col = e->b.m->cols; col-- > 0;)
-    if (blocks_from_west(e, r, col)) mask |= 1u << (col + 1), one = col;
-  for (int x = 0; x < g->epilogue_operand_count && mask; x++)
-    if (tg_gemm_shares_scalars(&e->t, &g->epilogue_operands[x]))
-      load_block(e, stage, queue, x, r, one, mask, &shared);
-  for (uint32_t col = 0; col < e->b.m->cols; col++) {
-    int count = shared;
-    for (int x = 0; x < g->epilogue_operand_count && blocks_from_west(e, r, col); x++)
-      if (!tg_gemm_shares_scalars(&e->t, &g->epilogue_operands[x]))
-        load_block(e, stage, queue, x, r, col, 1u << (col + 1), &count);
-  }
-}
-
-static void load_blocks_north(emission *e, const tg_stage *stage, tg_queue *queue, uint32_t r, uint32_t col) {
-  int count = 0;
-  for (int x = 0; x < e->g->epilogue_operand_count; x++)
-    load_block(e, stage, queue, x, r, col, 1u << (r + 1), &count);
-}
-
 /* Rows of tiles one after the other that have different parts of K, or different columns. */
 static uint32_t rows_apart(const emission *e) {
   return e->t.split == TG_SPLIT_OUTPUT ? e->t.members * e->t.alike : 1;
 }
-/* Rows of tiles that have the same parts of K and the same columns as row r. */
-static uint32_t rows_like(const emission *e, uint32_t r) {
+uint32_t tg_gemm_rows_like(const emission *e, uint32_t r) {
   uint32_t mask = 0;
   for (; r < tg_gemm_used_rows(e); r += rows_apart(e)) mask |= 1u << (r + 1);
   return mask;
@@ -399,35 +320,11 @@ static void load_b_north(emission *e, const tg_stage *stage, tg_queue *queue, ui
                                                    : tg_gemm_unrolled_chunks(&e->t);
   for (uint32_t chunk = 0; chunk < chunks; chunk++)
     for (uint32_t d = 0; d < rows_apart(e) && shares_b(e); d++)
-      load_b(e, stage, queue, d, col, rows_like(e, d), chunk);
+      load_b(e, stage, queue, d, col, tg_gemm_rows_like(e, d), chunk);
   uint32_t mates = tg_gemm_b_mates(&e->t), mask = ((1u << mates) - 1) << 1;
   for (uint32_t r = 0; r < e->b.m->rows && !shares_b(e); r += mates)
     if (!tg_gemm_b_from_west(e, r, col) && !tg_build_is_idle(&e->b, r, col))
       load_b(e, stage, queue, r, col, mask << r, 0);
-}
-
-/* The tiles of a column that have a part in the section, as LOADs from the north name them. */
-static uint32_t working(const emission *e, uint32_t col) {
-  uint32_t mask = 0;
-  for (uint32_t r = 0; r < e->b.m->rows; r++)
-    if (!tg_build_is_idle(&e->b, r, col)) mask |= 1u << (r + 1);
-  return mask;
-}
-
-/* Those of a column: of all rows of tiles, or of those that have the same columns. */
-static void load_vectors_north(emission *e, const tg_stage *stage, tg_queue *queue, uint32_t col) {
-  uint32_t rows = e->b.m->rows, all = working(e, col);
-  bool alone = e->t.split == TG_SPLIT_COLUMNS, apart = e->t.split == TG_SPLIT_OUTPUT && e->t.alike > 1;
-  for (uint32_t d = 0; d < (alone ? rows : apart ? e->t.alike : 1); d++) {
-    uint32_t mask = (alone ? 1u << (d + 1) : apart ? rows_like(e, d) : ~0u) & all;
-    if (mask) load_vectors(e, stage, queue, d, col, mask);
-  }
-}
-
-static void load_blocks_of_column(emission *e, const tg_stage *stage, tg_queue *queue, uint32_t col) {
-  for (uint32_t r = 0; r < tg_gemm_used_rows(e); r++)
-    if (tg_gemm_finishes(e, r) && !tg_epilogue_operands_west(e, r, col) && !tg_build_is_idle(&e->b, r, col))
-      load_blocks_north(e, stage, queue, r, col);
 }
 
 void tg_gemm_emit_load(emission *e, const tg_stage *stage, tg_queue *queue, uint32_t at) {
@@ -436,13 +333,8 @@ void tg_gemm_emit_load(emission *e, const tg_stage *stage, tg_queue *queue, uint
   switch (stage->kind) {
   case TG_STAGE_A: load_rows(e, stage, queue, west, at); break;
   case TG_STAGE_B: (west ? load_b_west : load_b_north)(e, stage, queue, at); break;
-  case TG_STAGE_VECTORS: load_vectors_north(e, stage, queue, at); break;
-  case TG_STAGE_BLOCKS:
-    if (!west)
-      load_blocks_of_column(e, stage, queue, at);
-    else if (tg_gemm_finishes(e, at))
-      load_blocks_west(e, stage, queue, at);
-    break;
+  case TG_STAGE_VECTORS: tg_gemm_load_vectors(e, stage, queue, at); break;
+  case TG_STAGE_BLOCKS: tg_gemm_load_blocks(e, stage, queue, west, at); break;
   case TG_STAGE_PROLOGUE_VECTORS: tg_gemm_load_prologue_vectors(e, stage, queue, at); break;
   case TG_STAGE_PROLOGUE_INPUTS: tg_gemm_load_prologue_inputs(e, stage, queue, at); break;
   case TG_STAGE_PROLOGUE_SCALARS: tg_gemm_load_prologue_scalars(e, stage, queue, at); break;
