@@ -127,15 +127,24 @@ static inline void tg_gemm_meet(const tg_gemm_emission *e, const tg_stage *stage
   const tg_joint at = {.kernel = e, .in = in, .r = r, .col = col, .first = first, .last = last};
   tg_stage_meet(stage, e->channels, which, &at);
 }
+/* A LOAD into `buffer` of the endpoints in `mask`, whose walk is still to be set. */
+static inline tg_instr *tg_gemm_push_load(tg_gemm_emission *e, tg_queue *queue, const tg_buffer *buffer,
+                                          uint32_t mask) {
+  tg_instr *in = tg_build_push(&e->b, queue, TG_OP_agcu_load);
+  tg_set_operand(&in->agcu.dst, buffer, false);
+  in->agcu.dst_inner = 65535;
+  in->agcu.dst_mask = mask;
+  return in;
+}
+/* Rows of tiles one after the other that have different parts of K, or different columns. place.c */
+uint32_t tg_gemm_rows_apart(const tg_gemm_emission *e);
+/* Those, as LOADs from the north name them, that have the same parts of K and the same columns as row r. */
+uint32_t tg_gemm_rows_like(const tg_gemm_emission *e, uint32_t r);
 /* Who fills the channels that no unit of the same tile does. place.c */
 void tg_gemm_set_sources(tg_gemm_emission *e);
 
 /* The stages: loads; GEMMs of a tile; its VOPs that sum and drain, and SENDs of sums to other rows. */
 void tg_gemm_emit_load(tg_gemm_emission *e, const tg_stage *stage, tg_queue *queue, uint32_t at);
-/* A LOAD into `buffer` of the endpoints in `mask`, whose walk is still to be set. */
-tg_instr *tg_gemm_push_load(tg_gemm_emission *e, tg_queue *queue, const tg_buffer *buffer, uint32_t mask);
-/* Rows of tiles, as LOADs from the north name them, that have the same parts of K and the same columns as row r. */
-uint32_t tg_gemm_rows_like(const tg_gemm_emission *e, uint32_t r);
 /* What fused nodes read: row vectors of column `col` of tiles; blocks of column, or from the west of row, `at`. */
 void tg_gemm_load_vectors(tg_gemm_emission *e, const tg_stage *stage, tg_queue *queue, uint32_t col);
 void tg_gemm_load_blocks(tg_gemm_emission *e, const tg_stage *stage, tg_queue *queue, bool west, uint32_t at);

@@ -9,15 +9,6 @@
 
 typedef tg_gemm_emission emission;
 
-tg_instr *tg_gemm_push_load(emission *e, tg_queue *queue, const tg_buffer *buffer, uint32_t mask) {
-  tg_instr *in = tg_build_push(&e->b, queue, TG_OP_agcu_load);
-  tg_agcu_instr *load = &in->agcu;
-  tg_set_operand(&load->dst, buffer, false);
-  load->dst_inner = 65535;
-  load->dst_mask = mask;
-  return in;
-}
-
 /* Is A (B) the same for all tiles of a row (column)? Then it is multicast. */
 static bool shares_a(const emission *e) {
   return e->t.split == TG_SPLIT_OUTPUT || e->t.split == TG_SPLIT_COLUMNS;
@@ -254,16 +245,6 @@ static void load_b(emission *e, const tg_stage *stage, tg_queue *queue, uint32_t
   load->convert = g->b_convert;
 }
 
-/* Rows of tiles one after the other that have different parts of K, or different columns. */
-static uint32_t rows_apart(const emission *e) {
-  return e->t.split == TG_SPLIT_OUTPUT ? e->t.members * e->t.alike : 1;
-}
-uint32_t tg_gemm_rows_like(const emission *e, uint32_t r) {
-  uint32_t mask = 0;
-  for (; r < tg_gemm_used_rows(e); r += rows_apart(e)) mask |= 1u << (r + 1);
-  return mask;
-}
-
 static void load_a_west(emission *e, const tg_stage *stage, tg_queue *queue, uint32_t r, uint32_t slab) {
   uint32_t cols = e->b.m->cols;
   uint32_t chunks = e->t.resident == TG_RESIDENT_A ? tg_gemm_resident_loads(e->b.m, e->g, &e->t)
@@ -319,7 +300,7 @@ static void load_b_north(emission *e, const tg_stage *stage, tg_queue *queue, ui
   uint32_t chunks = e->t.resident == TG_RESIDENT_B ? tg_gemm_resident_loads(e->b.m, e->g, &e->t)
                                                    : tg_gemm_unrolled_chunks(&e->t);
   for (uint32_t chunk = 0; chunk < chunks; chunk++)
-    for (uint32_t d = 0; d < rows_apart(e) && shares_b(e); d++)
+    for (uint32_t d = 0; d < tg_gemm_rows_apart(e) && shares_b(e); d++)
       load_b(e, stage, queue, d, col, tg_gemm_rows_like(e, d), chunk);
   uint32_t mates = tg_gemm_b_mates(&e->t), mask = ((1u << mates) - 1) << 1;
   for (uint32_t r = 0; r < e->b.m->rows && !shares_b(e); r += mates)

@@ -151,6 +151,15 @@ bool tg_gemm_finishes(const emission *e, uint32_t r) {
   return e->t.ring || tg_gemm_member(e, r) + 1 == e->t.members;
 }
 
+uint32_t tg_gemm_rows_apart(const emission *e) {
+  return e->t.split == TG_SPLIT_OUTPUT ? e->t.members * e->t.alike : 1;
+}
+uint32_t tg_gemm_rows_like(const emission *e, uint32_t r) {
+  uint32_t mask = 0;
+  for (; r < tg_gemm_used_rows(e); r += tg_gemm_rows_apart(e)) mask |= 1u << (r + 1);
+  return mask;
+}
+
 /* ---- who fills a channel ---- */
 
 static tg_post a_source(const void *kernel, const tg_channel *channel, uint32_t r, uint32_t col) {

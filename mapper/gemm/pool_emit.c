@@ -158,11 +158,8 @@ void tg_gemm_load_marks(emission *e, const tg_stage *stage, tg_queue *queue, uin
                         uint32_t mask) {
   const tg_gemm_pool *pool = &e->g->pool;
   int64_t blocks = tg_div_up(pool->windows[0], e->t.pool_rows), rows = e->t.patch_rows;
-  tg_instr *in = tg_build_push(&e->b, queue, TG_OP_agcu_load);
+  tg_instr *in = tg_gemm_push_load(e, queue, &e->channels[TG_ROLE_OPERANDS].ring, mask);
   tg_agcu_instr *load = &in->agcu;
-  tg_set_operand(&load->dst, &e->channels[TG_ROLE_OPERANDS].ring, false);
-  load->dst_inner = 65535;
-  load->dst_mask = mask;
   load->base = e->marks_base;
   load->offset = e->marks_rest;
   load->rows = rows;
