@@ -4,6 +4,8 @@
 #include "frontend/infer.h"
 #include "runtime/session/session.h"
 
+#include <inttypes.h>
+#include <math.h>
 #include <string.h>
 
 /* --- open sizes */
@@ -73,6 +75,26 @@ static void convert_element(const tg_npy *array, int64_t e, tg_dtype dtype, void
     tg_store_f32(to, dtype, (size_t)e, tg_load_f32(array->data, array->dtype, (size_t)e));
 }
 
+/* Is what was made of an element that number? A float may be rounded, but in FP32 not to infinity. */
+static bool holds_element(const tg_npy *array, int64_t e, tg_dtype dtype, const void *made) {
+  if (dtype == TG_BOOL) return true;
+  if (!tg_dtype_is_integer(array->dtype)) {
+    bool wide = array->dtype == TG_F64;
+    double x = wide ? ((const double *)array->data)[e] : tg_load_f32(array->data, array->dtype, (size_t)e);
+    if (tg_dtype_is_integer(dtype))
+      return x == (dtype == TG_U64 ? tg_load_f32(made, dtype, (size_t)e)
+                                   : (double)tg_load_i64(made, dtype, (size_t)e));
+    return !isfinite(x) || isfinite((float)x);
+  }
+  int64_t given = tg_load_i64(array->data, array->dtype, (size_t)e);
+  bool wide = array->dtype == TG_U64 && given < 0; /* 2^63 and more */
+  if (tg_dtype_is_integer(dtype))
+    return tg_load_i64(made, dtype, (size_t)e) == given && (given >= 0 || wide == (dtype == TG_U64));
+  float held = tg_load_f32(array->data, array->dtype, (size_t)e);
+  return wide ? held < 0x1p64f && (uint64_t)held == (uint64_t)given
+              : held < 0x1p63f && (int64_t)held == given;
+}
+
 tg_status tg_session_fix_input(tg_session *session, const char *name, const tg_npy *given, tg_diag *diag) {
   tg_npy copy = *given, *array = &copy;
   if (tg_session_needs_model(session, diag) ||
@@ -88,8 +110,13 @@ tg_status tg_session_fix_input(tg_session *session, const char *name, const tg_n
   if (!fits)
     return tg_fail(diag, TG_INVALID, "input \"%s\" is %s, which what is given does not fit", name,
                    tg_value_type_text(value, &session->arena));
-  void *data = tg_arena_alloc(&session->arena, (size_t)array->count * tg_dtype_size(value->dtype) + 1, 64);
-  for (int64_t e = 0; e < array->count; e++) convert_element(array, e, value->dtype, data);
+  void *data = tg_arena_alloc(&session->arena, (size_t)array->count * tg_dtype_size(value->dtype) + 1, 1);
+  for (int64_t e = 0; e < array->count; e++) {
+    convert_element(array, e, value->dtype, data);
+    if (!holds_element(array, e, value->dtype, data))
+      return tg_fail(diag, TG_INVALID, "input \"%s\": element %" PRId64 " is no number of %s", name, e,
+                     tg_dtype_name(value->dtype));
+  }
   tg_graph_fix_input(session->model, input, data);
   TG_PUSH(&session->arena, session->fixed, session->fixed_count, session->fixed_capacity, value);
   return TG_OK;

@@ -68,7 +68,12 @@ class Package(unittest.TestCase):
         program = tegula.compile(model, arch="tiny")
         with self.assertRaisesRegex(tegula.Error, 'input "i": element 0 is 9007199254740992, outside'):
             program.run({"i": i, "j": j})
+        for given in (numpy.array([1.5, 0, 0]), numpy.array([0, 2**63, 0], "uint64"), numpy.array([0, numpy.nan, 0])):
+            with self.assertRaisesRegex(tegula.Error, 'input "j": element . is no number of i64'):
+                tegula.compile(model, arch="tiny", constants={"j": given})
         small = numpy.array([5, -9, 2**22])
+        swapped = small.astype(small.dtype.newbyteorder())
+        numpy.testing.assert_array_equal(program.run({"i": swapped, "j": swapped[::-1]}, engine="functional")["y"], small - small[::-1])
         numpy.testing.assert_array_equal(program.run({"i": small, "j": small[::-1]}, engine="functional")["y"], small - small[::-1])
 
     def test_errors_of_operators_are_numpys(self):

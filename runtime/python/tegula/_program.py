@@ -175,6 +175,7 @@ class Program:
     def _give(self, function, name, value):
         """Elements of an input, in the type that they have."""
         data = numpy.asarray(value, order="C")
+        data = data.astype(data.dtype.newbyteorder("="), copy=False)
         dtype = next((ours for ours, theirs in _NUMPY.items() if theirs == data.dtype.name and ours != "bf16"), None)
         if dtype is None:  # long doubles, objects
             data, dtype = data.astype("float64"), "f64"
