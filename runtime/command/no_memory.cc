@@ -47,7 +47,7 @@ using Memalign = int (*)(void **, size_t, size_t);
 extern "C" int posix_memalign(void **out, size_t alignment, size_t size) noexcept {
   static const Memalign next = reinterpret_cast<Memalign>(dlsym(RTLD_NEXT, "posix_memalign"));
   int status = next(out, alignment, size);
-  if (status) no_memory();
+  if (status == ENOMEM) no_memory();
   return status;
 }
 
@@ -55,9 +55,11 @@ namespace {
 
 /* In places SystemC and LLVM write to what malloc gave without asking whether it gave any. That is a fault in the first
  * megabyte, where nothing is mapped, while errno, the thread's own, still says ENOMEM. Any other fault is made again, with the
- * default action. */
-void fault(int, siginfo_t *at, void *) {
-  if (errno == ENOMEM && reinterpret_cast<uintptr_t>(at->si_addr) < 1 << 20) no_memory();
+ * default action; a signal that someone sent is not, and has no address. */
+void fault(int number, siginfo_t *at, void *) {
+  if (errno == ENOMEM && at->si_code == SEGV_MAPERR && reinterpret_cast<uintptr_t>(at->si_addr) < 1 << 20)
+    no_memory();
+  if (at->si_code <= 0) (void)raise(number);
 }
 
 void catch_faults() {

@@ -96,6 +96,18 @@ static void campaign(const void *row) {
   tg_arena_release(&arena);
 }
 
+/* No fault has made it, so returning from a handler would not make it again. The command reads what no pipe holds at once:
+ * its handler is there when the signal comes. */
+TG_TEST(allocations, a_sent_fault_ends_the_command) {
+  char line[1024];
+  snprintf(
+      line, sizeof line,
+      "rm -f p && mkfifo p && { '%s' compile - -o x 2> said < p & exec 3> p; head -c 200000 /dev/zero >&3; "
+      "kill -SEGV $!; exec 3>&-; wait $!; }",
+      TEGULA_COMMAND);
+  EXPECT_EQ(shell(line), 128 + 11);
+}
+
 __attribute__((constructor)) static void register_all(void) {
   for (int i = 0; i < campaign_command_count; i++)
     tg_test_register_row(SUITE, campaign_commands[i].name, __FILE__, __LINE__, campaign,
