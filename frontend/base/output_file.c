@@ -67,6 +67,8 @@ bool tg_output_is_standard(const char *path) { return own_descriptor(path) == st
 
 tg_status tg_output_keep_apart(tg_diag *diag) {
   int kept = fcntl(STDOUT_FILENO, F_DUPFD_CLOEXEC, 3);
+  if (fcntl(STDERR_FILENO, F_GETFD) < 0)
+    (void)open("/dev/null", O_WRONLY); /* is closed: that takes its place */
   if (fflush(stdout) || kept < 0 || dup2(STDERR_FILENO, STDOUT_FILENO) < 0)
     return tg_fail(diag, TG_INVALID, "standard output: cannot be written: %s", strerror(errno));
   standard_output = kept;

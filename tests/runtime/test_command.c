@@ -390,6 +390,8 @@ TG_TEST(command, a_file_that_is_standard_output_is_alone_there) {
   o = tegula(
       "compile gemm.onnx --arch tiny --json -o /dev/stdout 2> said | cmp - gemm.tgb && grep model said");
   EXPECT_EQ(o->status, 0);
+  o = tegula("compile gemm.onnx --arch tiny -o - 2>&- | cmp - gemm.tgb && true");
+  EXPECT_EQ(o->status, 0);
 }
 
 TG_TEST(command, what_has_no_effect_is_said) {
