@@ -191,6 +191,10 @@ static tg_status result(const analysis *a, const tg_node *node, tg_range *out, b
   return TG_OK;
 }
 
+static bool compares(const tg_node *node) {
+  return tg_op_is(node->op, TG_IS_COMPARE) || (node->op == TG_OP_CAST && tg_out(node)->dtype == TG_BOOL);
+}
+
 /* NaN stands for what is not exact: a decision, a row by that number, or an integer made of such a float would hide it. */
 static bool decides(const tg_node *node, int operand) {
   if (tg_op_is(node->op, TG_IS_COMPARE)) return !tg_range_is_nan_test(node);
@@ -209,7 +213,7 @@ static tg_status check_operands(const analysis *a, const tg_node *node) {
   for (int i = 0; i < node->input_count; i++) {
     const tg_value *x = tg_in(node, i);
     int64_t inexact;
-    if (a->graph->carry_count && tg_integers_decide(a->known, node, i))
+    if (a->graph->carry_count && compares(node) && tg_integers_decide(a->known, node, i))
       return fail(a, node,
                   "decides by integers computed of floats, which may pass 2^24: the array does not hold such "
                   "exactly");

@@ -42,8 +42,8 @@ tg_range tg_range_of_operands(const tg_node *node, const tg_range *ranges);
  * them is exact. TG_INVALID: there are none for a node, which the line names. */
 tg_status tg_integers_bound(const tg_graph *graph, tg_integers *out_integers, tg_diag *diag);
 
-/* Does the node decide by this operand, which may hold NaN for what is not exact? In training, where nobody would see it, such a
- * graph is refused. */
+/* Does the node decide by this operand, which may hold NaN for what is not exact? In training a graph that compares such is
+ * refused; rows by such, and integers made of such floats, make the loss NaN. */
 bool tg_integers_decide(const tg_integers *known, const tg_node *node, int operand);
 /* An output is NaN where one of these lowered values is: so whoever reads the outputs sees that there was one. */
 void tg_integers_show(tg_graph *graph, tg_value *const *decided, int count);

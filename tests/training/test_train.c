@@ -91,6 +91,24 @@ TG_TEST(train, models_in_training_form_run_when_they_are_trained) {
   tg_arena_release(&arena);
 }
 
+#define ROWS_BY(scale)                                                                                       \
+  "graph \"rows\"\ninput %x: f32[16,784]\nconst %k: f32[] = [" scale "]\nconst %one: i64[] = [1]\n"          \
+  "const %t: f32[4,10] = seeded(1, 0.3)\n%m = ReduceMax(%x) axes=[1] @0\n%s = Mul(%m, %k) @1\n"              \
+  "%f = Floor(%s) @2\n%i = Cast(%f) to=i64 @3\n%r = Add(%i, %one) @4\n%e = Gather(%t, %r) @5\n"              \
+  "%y = Reshape(%e) shape=[16,10] @6\noutput \"y\" %y: f32\n"
+
+/* Rows by integers of floats: 2 of all digits, which are as bright as can be; the loss says where one is not exact. */
+TG_TEST(train, rows_may_be_chosen_by_integers_of_floats) {
+  tg_arena arena = {0};
+  write_network(&arena, "rows.onnx", ROWS_BY("1"));
+  EXPECT(losses_of(&arena, "rows.onnx --data digits_x.npy --labels digits_y.npy"));
+  write_network(&arena, "far.onnx", ROWS_BY("1e9"));
+  const outcome *o = tegula("train far.onnx --data digits_x.npy --labels digits_y.npy --steps 1");
+  EXPECT_EQ(o->status, 1);
+  EXPECT_HAS(o->err, "the loss is nan");
+  tg_arena_release(&arena);
+}
+
 /* A model that ends in the loss itself, labels an input of it: the same steps as with the loss beside it. */
 TG_TEST(train, a_loss_may_stand_in_the_model) {
   tg_arena arena = {0};
