@@ -363,6 +363,7 @@ const timing_case timing_cases[] = {
      * at 260 + 60. The lane has the first LOAD's last burst, complete at 316, from 318 to 382, then the second's. */
     {"a_walk_is_begun_while_the_port_serves_the_load_before",
      "arch tiny\n"
+     "dram 4096\n"
      "section \"s\"\n"
      "agcu 0\n"
      "ctx 0 load m_radix=1,1,1 k_radix=1,1,768 stride=0,0,0,0,0,4 x_inc=0,0,0,0,0,1 x_size=768 y_size=1 "
