@@ -19,9 +19,9 @@ static tg_line_kernel line_kernel(const tg_depthwise *s, const tg_windows *w) {
                           .result_kind = tg_result_kind(kernel->output),
                           .weights_kind = tg_stream_kind(weights),
                           .bias_kind = bias ? tg_stream_kind(bias) : 0,
-                           .rounds = tg_rounds_accumulation(s->c, kernel->root) ? kernel->root : NULL,
-                           .write = tg_depthwise_write,
-                           .write_passes = tg_depthwise_write_passes,
+                          .rounds = tg_rounds_accumulation(s->c, kernel->root) ? kernel->root : NULL,
+                          .write = tg_depthwise_write,
+                          .write_passes = tg_depthwise_write_passes,
                           .user = s};
 }
 

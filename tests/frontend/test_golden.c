@@ -150,9 +150,8 @@ static void check_case(tg_arena *arena, const golden_case *row, char *text) {
   EXPECT_STR(diag.message, "");
   ASSERT(!diag.message[0]);
   const tg_precision_options *p = &options.precision;
-  bool rounds =
-      p->preset || p->family || p->matmul || p->conv || p->mixed_gemm || p->mixed_softmax || p->rules ||
-      !strcmp(row->pass, "narrow_products");
+  bool rounds = p->preset || p->family || p->matmul || p->conv || p->mixed_gemm || p->mixed_softmax ||
+                p->rules || !strcmp(row->pass, "narrow_products");
   compare_values(graph, before, run_reference(arena, graph), rounds ? 5e-2 : 1e-5);
   const char *got = tg_graph_print(graph, arena);
   EXPECT_EQ(tg_graph_parse(arena, got, &again, &diag), TG_OK);
