@@ -1,9 +1,7 @@
 `include "assert.svh"
 
 // An AGCU: contexts, DRAM port, load buffers and lane source, store memory, semaphores.
-module agcu #(
-  parameter bit West = 1'b1  // position 0 of a row, else of a column
-) (
+module agcu (
   input  logic                                             clk_i,
   input  logic                                             rst_ni,
   input  logic [7:0]                                       defect_i,
@@ -15,7 +13,7 @@ module agcu #(
   output logic [tegula_pkg::FlitBits-1:0]                  data_o,
   input  fabric_pkg::lane_in_t                             lane_i,
   input  logic [tegula_pkg::FlitBits-1:0]                  data_i,
-  output fabric_pkg::post_out_t                            post_o,
+  output fabric_pkg::post_out_t [1:0]                      post_o,  // of a row, a column
   input  fabric_pkg::post_in_t                             post_i,
   // Memory
   output fabric_pkg::memory_out_t                          memory_o,
@@ -234,8 +232,9 @@ module agcu #(
     .send_o      (send),
     .send_posts_o(send_posts)
   );
-  assign post_o = West ? {send[0], send_posts[0+:fabric_pkg::PostBits]}
-                       : {send[2], send_posts[2*fabric_pkg::PostBits+:fabric_pkg::PostBits]};
+  for (genvar d = 0; d < 2; d++) begin : gen_post
+    assign post_o[d] = {send[2*d], send_posts[2*d*fabric_pkg::PostBits+:fabric_pkg::PostBits]};
+  end
 
   logic overflow;
   logic [9:0] overflow_sem;

@@ -1,9 +1,12 @@
 `include "assert.svh"
 
-// A build that verilates tiles as libraries names a module with the same ports, as vectors, here
-// (sim/rtl/flat_tile.cmake).
+// A build that verilates tiles and AGCUs as libraries names modules with the same ports, as
+// vectors, here (sim/rtl/flat_module.cmake).
 `ifndef TEGULA_TILE
 `define TEGULA_TILE tile
+`endif
+`ifndef TEGULA_AGCU
+`define TEGULA_AGCU agcu
 `endif
 
 // The chip: tiles, AGCUs, lanes and post lanes between them, and the section controller at the
@@ -281,9 +284,9 @@ module chip (
     logic [FlitBits-1:0] data, data_in;
     fabric_pkg::lane_out_t lane_out;
     fabric_pkg::lane_in_t lane_in;
-    fabric_pkg::post_out_t post_out;
+    fabric_pkg::post_out_t [1:0] post_out;
     fabric_pkg::post_in_t post_in;
-    agcu #(.West(West)) u_agcu (
+    `TEGULA_AGCU u_agcu (
       .clk_i, .rst_ni, .defect_i,
       .control_i   (here),
       .cfg_data_i  (cfg_data),
@@ -312,7 +315,7 @@ module chip (
       assign row_out[Line][1][0] = '0;
       assign row_out_data[Line][0][0] = data;
       assign row_out_data[Line][1][0] = '0;
-      assign row_post_out[Line][0][0] = post_out;
+      assign row_post_out[Line][0][0] = post_out[0];
       assign row_post_out[Line][1][0] = '0;
       assign lane_in = {row_in[Line][0][0].grant, row_in[Line][1][0].arrive,
                         row_in[Line][1][0].side};
@@ -327,7 +330,7 @@ module chip (
       assign col_out[Line][1][0] = '0;
       assign col_out_data[Line][0][0] = data;
       assign col_out_data[Line][1][0] = '0;
-      assign col_post_out[Line][0][0] = post_out;
+      assign col_post_out[Line][0][0] = post_out[1];
       assign col_post_out[Line][1][0] = '0;
       assign lane_in = {col_in[Line][0][0].grant, col_in[Line][1][0].arrive,
                         col_in[Line][1][0].side};

@@ -1,6 +1,6 @@
 /* The adapter of one verilated configuration. TG_MODEL is its class, TG_MODEL_HEADER its header,
- * TG_MODEL_CREATE the function to define; TG_TRACED is 1 if it can write waves, TG_TILE and the like then being
- * of the library that its tiles are; TG_COVERED if it counts what of the RTL is executed, TG_MODEL_SYMBOLS then
+ * TG_MODEL_CREATE the function to define; TG_TRACED is 1 if it can write waves, TG_TILE_BLOCK, TG_AGCU_BLOCK and the like then being
+ * of the libraries that its tiles and AGCUs are; TG_COVERED if it counts what of the RTL is executed, TG_MODEL_SYMBOLS then
  * being the header of where. */
 #include "sim/rtl/chip_model.h"
 #include "sim/rtl/actions.h"
@@ -12,6 +12,7 @@
 #include <type_traits>
 #include <verilated.h>
 #if TG_TRACED
+#include TG_AGCU_HEADER
 #include TG_TILE_HEADER
 #include <vector>
 #include <verilated_fst_c.h>
@@ -25,14 +26,24 @@
 #endif
 
 #if TG_TRACED
-/* A verilated chip makes its tiles, models of their own, by this function when it is first evaluated, and tells no one; the linker
- * lets it call ours. */
-static thread_local std::vector<TG_TILE *> *tiles_made;
+/* A verilated chip makes its tiles and AGCUs, models of their own, by these functions when it is first evaluated, and tells no one;
+ * the linker lets it call ours. */
+struct Blocks {
+  std::vector<TG_TILE_BLOCK *> tiles;
+  std::vector<TG_AGCU_BLOCK *> agcus;
+};
+static thread_local Blocks *blocks_made;
 extern "C" void *TG_REAL_TILE(const char *scope);
 extern "C" void *TG_WRAPPED_TILE(const char *scope) {
   void *tile = TG_REAL_TILE(scope);
-  if (tiles_made) tiles_made->push_back(static_cast<TG_TILE *>(tile));
+  if (blocks_made) blocks_made->tiles.push_back(static_cast<TG_TILE_BLOCK *>(tile));
   return tile;
+}
+extern "C" void *TG_REAL_AGCU(const char *scope);
+extern "C" void *TG_WRAPPED_AGCU(const char *scope) {
+  void *agcu = TG_REAL_AGCU(scope);
+  if (blocks_made) blocks_made->agcus.push_back(static_cast<TG_AGCU_BLOCK *>(agcu));
+  return agcu;
 }
 #endif
 
@@ -95,7 +106,7 @@ public:
     context_.fatalOnError(false); /* failed() says that an assertion did not hold */
     top_.defect_i = (uint8_t)fault;
     top_.rst_ni = 1;
-    make_tiles(wave_file);
+    make_blocks(wave_file);
     step(); /* so that reset has an edge */
     top_.rst_ni = 0;
     step();
@@ -217,20 +228,21 @@ private:
   }
   void clear_reads() { top_.read_valid_i = 0; }
 
-  /* Evaluates the chip for the first time, so that it makes its tiles, in its own context, and opens the waves of all. */
-  void make_tiles(const char *wave_file) {
+  /* Evaluates the chip for the first time, so that it makes its blocks, in its own context, and opens the waves of all. */
+  void make_blocks(const char *wave_file) {
     VerilatedContext *others = Verilated::threadContextp();
     Verilated::threadContextp(&context_);
     actions_counted = &actions_;
 #if TG_TRACED
-    std::vector<TG_TILE *> tiles;
-    tiles_made = &tiles;
+    Blocks blocks;
+    blocks_made = &blocks;
     context_.traceEverOn(wave_file);
     top_.eval();
-    tiles_made = nullptr;
+    blocks_made = nullptr;
     if (wave_file) {
       top_.trace(&wave_, 0); /* no deeper: Verilator 5.006 would add the first tile only (its issue 5027) */
-      for (TG_TILE *tile : tiles) tile->trace(&wave_, 99);
+      for (TG_TILE_BLOCK *tile : blocks.tiles) tile->trace(&wave_, 99);
+      for (TG_AGCU_BLOCK *agcu : blocks.agcus) agcu->trace(&wave_, 99);
       wave_.open(wave_file);
       tracing_ = true;
     }

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Waves of the RTL hold the whole chip: the inside of every tile, to the end of the run.
+"""Waves of the RTL hold the whole chip: the inside of every tile and AGCU, to the end of the run.
 
 usage: waves.py TEGULA
 
@@ -16,8 +16,10 @@ import sys
 import tempfile
 
 HEADER, HIERARCHY, HIERARCHY_LZ4 = 0, 4, 6
-TILES = 4  # of the array tiny
-INSIDE = [b"u_mx_sequencer", b"u_vx_sequencer", b"u_tx", b"u_scratchpad"]  # scopes of rtl/tile.sv, one a tile
+TILES = AGCUS = 4  # of the array tiny
+# Scopes of rtl/tile.sv, one a tile, and of rtl/agcu.sv, one an AGCU.
+INSIDE = {b"u_mx_sequencer": TILES, b"u_vx_sequencer": TILES, b"u_tx": TILES, b"u_scratchpad": TILES,
+          b"u_jobs": AGCUS, b"u_port": AGCUS, b"u_load": AGCUS, b"u_store": AGCUS}
 
 
 def lz4(data):
@@ -72,9 +74,9 @@ def main():
         elif kind in (HIERARCHY, HIERARCHY_LZ4):
             text = gzip.decompress(body[8:]) if kind == HIERARCHY else lz4(body[8:])
             scopes = re.findall(rb"\xfe.([^\0]*)\0", text)  # a tag, the kind of a scope, its name
-    for name in INSIDE:
-        if scopes.count(name) != TILES:
-            wrong.append(f"{scopes.count(name)} scopes {name.decode()} in place of {TILES}")
+    for name, count in INSIDE.items():
+        if scopes.count(name) != count:
+            wrong.append(f"{scopes.count(name)} scopes {name.decode()} in place of {count}")
     print("\n".join(wrong) if wrong else f"{len(scopes)} scopes, {len(data)} bytes")
     return bool(wrong)
 
