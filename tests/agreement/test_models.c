@@ -277,8 +277,8 @@ enum {
 };
 
 /* The cycles of the RTL after which a model takes no further precision, unless TEGULA_ALL_PRECISIONS is set:
- * about a second. */
-static const uint64_t budgets[CHIPS] = {[CHIP_TINY] = 25000, [CHIP_ROW] = 40000, [CHIP_ODD] = 100000};
+ * about half a second. */
+static const uint64_t budgets[CHIPS] = {[CHIP_TINY] = 12500, [CHIP_ROW] = 20000, [CHIP_ODD] = 50000};
 
 /* The K tile is shorter than the products' K, so that rounding happens between K tiles. */
 static tg_precision_options precision_of(int index) {
