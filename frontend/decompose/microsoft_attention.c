@@ -164,6 +164,10 @@ static tg_value *positions(tg_build *b, tg_value *at, bool first_prompt, int64_t
   return tg_build_expand(b, add(b, tg_build_positions(b, at, queries, 1, 2), first), 2, sizes);
 }
 
+/* GroupQueryAttention is ONNX's Attention behind two steps of its own: queries, keys and values that come packed
+ * in one operand are cut apart, and positions rotate queries and keys, by the rows of the caches from `past` on or by position_ids.
+ * What is left, the causal mask, the window, a softcap, sinks, and the keys and values that the past has, are attributes and operands of
+ * Attention, so a node of that is made, composed, and removed again. */
 tg_status tg_make_group_query(tg_build *b, tg_node *node, tg_value **results, tg_diag *diag) {
   tg_value *part[] = {tg_in(node, 0), tg_in(node, 1), tg_in(node, 2)};
   int64_t heads[] = {tg_attr_int(node, TG_ATTR_NUM_HEADS), tg_attr_int(node, TG_ATTR_KV_NUM_HEADS)},

@@ -106,6 +106,9 @@ static tg_status check_size(int64_t steps, int64_t batch, int64_t width, int dir
   return TG_OK;
 }
 
+/* Shapes of RNN, GRU and LSTM: with d directions, `gates` of hidden size h: X [steps, batch, input], W [d, gates h, input],
+ * R [d, gates h, h], B [d, 2 gates h], states [d, batch, h], Y [steps, d, batch, h]; layout = 1 has batch first in
+ * X, states and Y. Sizes are bounded before they are multiplied. */
 tg_status tg_infer_recurrent(tg_node *node, tg_diag *diag) {
   const tg_value *x = tg_in(node, 0), *w = tg_in(node, 1), *r = tg_in(node, 2);
   bool last = tg_attr_int(node, TG_ATTR_LAYOUT) != 0; /* [batch, steps, ..] */

@@ -101,6 +101,9 @@ static tg_status keep_ratio(const tg_node *node, axis_plan *plans, const int *ax
   return TG_OK;
 }
 
+/* One axis_plan a dimension: sizes before and after, the scale that coordinates are mapped by, and the region that tf_crop_and_resize
+ * reads. Scales decide sizes, rounded down, or sizes decide scales, keep_aspect_ratio_policy then both; dimensions that `axes`
+ * does not name stay. */
 static tg_status plan(const resize *r, axis_plan *plans, int *axes, int *count, tg_diag *diag) {
   const tg_node *node = r->node;
   const tg_value *x = tg_in(node, 0), *roi = node->input_count > 2 ? tg_in(node, 1) : NULL,

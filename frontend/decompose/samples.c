@@ -43,6 +43,8 @@ static tg_status count_samples(tg_arena *arena, const tg_value *rois, regions *r
   return TG_OK;
 }
 
+/* Reads and checks a RoiAlign: x [n, c, h, w], rois [count, 4] as two corners, the image of each. A sampling ratio of 0 takes as many
+ * samples as a region's bin has pixels, so the regions must be known then (count_samples). */
 static tg_status read_regions(tg_arena *arena, const tg_node *node, regions *r, tg_diag *diag) {
   enum { MOST = 1 << 12 };
   const tg_value *x = tg_in(node, 0), *rois = tg_in(node, 1), *batch = tg_in(node, 2);
@@ -205,6 +207,9 @@ typedef struct deformed {
   tg_value *rows; /* [n offset_group H W, C / offset_group] */
 } deformed;
 
+/* Reads and checks a DeformConv: x [n, c, h, wide], weights [o, c / group, kernel], offsets [n, 2 offset_group kernel, out] (row, then
+ * column, of each place of the window), an optional mask of half as many, a bias [o]. An image's elements
+ * are addressed by numbers in FP32, hence the bound of 2^24. */
 static tg_status read_deformed(const tg_node *node, deformed *s, tg_diag *diag) {
   const tg_value *x = tg_in(node, 0), *w = tg_in(node, 1), *offset = tg_in(node, 2), *bias = tg_in(node, 3),
                  *mask = tg_in(node, 4);

@@ -95,6 +95,7 @@ static tg_mc_ref sum_outer(tg_emitter *e, const tg_node *node) {
   return bias ? tg_mc_alu(e->mc, TG_ALU_add, y, tg_emitter_fetch(e, bias), TG_MC_NONE) : y;
 }
 
+/* Operators of many operands come first, since they fetch their own; all others have the first of theirs fetched. */
 tg_mc_ref tg_emit_operator(tg_emitter *e, const tg_node *node, bool *out_exact) {
   tg_mc *mc = e->mc;
   *out_exact = false;

@@ -119,6 +119,12 @@ static uint32_t set_pieces(const tg_params *m, const tg_stream_kernel *plan, uin
   return 1;
 }
 
+/* The tiling of a kernel whose instructions run `copies` times at once; false if none fits. What remains of a tile's banks
+ * once the vectors of rows have theirs is divided among the buffers, `copies` of each, in equal shares of `room` flits; what a
+ * reduction keeps until its second pass takes a share, too. The rows of a chunk are then the most that fit every share: of
+ * the tensors that are read, alone or side by side, and of the results. Two forms go other ways: rows too long for a
+ * chunk of fma_latency of them are cut into runs, rows longer than a share into parts. Where no reduction keeps anything, shares
+ * need not be equal: rows are then added for as long as all buffers together fit. */
 static bool tile(const tg_params *m, const tg_stream_kernel *plan, uint32_t copies, tg_stream_tiling *t) {
   *t = (tg_stream_tiling){.copies = copies};
   uint32_t share = tg_egress_share(m, TG_EGRESS_BOTH, 1) / (1 + (uint32_t)plan->more),

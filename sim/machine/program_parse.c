@@ -188,6 +188,9 @@ static bool is_one_of(const char *word, const char *const *list) {
   return false;
 }
 
+/* A line is a word and what it wants. First words that stand anywhere (the array, the program's options, openings of sections, units
+ * and tensors), then those that belong to what was opened last: data of a tensor, bases and counts of an
+ * invocation, semaphores and instructions of a tile or an AGCU. */
 static tg_status parse_line(parser *p, const char *word, const char *text) {
   tg_program *program = p->program;
   static const char *const openings[] = {"section", "tensor", "invoke", "tile", "agcu", NULL};
