@@ -12,6 +12,7 @@ enum { MOST_SIZE = 1 << 14 };
 typedef struct axis_plan {
   int64_t from, to; /* sizes */
   double scale;
+  bool given;    /* the scale, in FP32: else it is the quotient of sizes */
   double roi[2]; /* of tf_crop_and_resize */
 } axis_plan;
 
@@ -31,19 +32,26 @@ static bool is(const char *a, const char *b) { return !strcmp(a, b); }
 
 static bool crops(const resize *r) { return is(r->coordinates, "tf_crop_and_resize"); }
 
+/* x / scale - less: of a scale that is given in FP32 operations, of which 3 / 0.6 is 5, as ONNX Runtime and PyTorch have it. */
+static double unscaled(const axis_plan *p, double x, double less) {
+  if (!p->given) return x / p->scale - less;
+  float quotient = (float)x / (float)p->scale;
+  return (double)(quotient - (float)less);
+}
+
 /* Where element i of the result lies among the elements of the data. */
 static double source(const resize *r, const axis_plan *p, int64_t i) {
   double width = p->scale * (double)p->from, x = (double)i, last = (double)(p->from - 1);
   if (is(r->coordinates, "align_corners")) return width == 1 ? 0 : x * last / (width - 1);
-  if (is(r->coordinates, "asymmetric")) return x / p->scale;
-  if (is(r->coordinates, "tf_half_pixel_for_nn")) return (x + 0.5) / p->scale;
+  if (is(r->coordinates, "asymmetric")) return unscaled(p, x, 0);
+  if (is(r->coordinates, "tf_half_pixel_for_nn")) return unscaled(p, x + 0.5, 0);
   if (crops(r))
     return p->roi[0] * last + (width == 1 ? (p->roi[1] - p->roi[0]) * last / 2
                                           : x * (p->roi[1] - p->roi[0]) * last / (width - 1));
   if (is(r->coordinates, "pytorch_half_pixel") && p->to == 1) return 0;
   double offset = 0;
   if (is(r->coordinates, "half_pixel_symmetric")) offset = (double)p->from / 2 * (1 - (double)p->to / width);
-  return offset + (x + 0.5) / p->scale - 0.5;
+  return offset + unscaled(p, x + 0.5, 0.5);
 }
 
 static tg_status check_modes(const resize *r, tg_diag *diag) {
@@ -113,12 +121,14 @@ static tg_status plan(const resize *r, axis_plan *plans, int *axes, int *count, 
   if (!is_list(scales ? scales : sizes, *count))
     return tg_fail(diag, TG_INVALID, "neither scales nor sizes are constant, one for each of %d dimensions",
                    *count);
-  for (int d = 0; d < x->rank; d++) plans[d] = (axis_plan){x->dims[d].size, x->dims[d].size, 1, {0, 1}};
+  for (int d = 0; d < x->rank; d++)
+    plans[d] = (axis_plan){x->dims[d].size, x->dims[d].size, 1, false, {0, 1}};
   for (int i = 0; i < *count; i++) {
     axis_plan *p = &plans[axes[i]];
     if (scales) {
       p->scale = (double)tg_load_f32(scales->data, scales->dtype, (size_t)i);
-      p->to = p->scale > 0 && p->scale < 1 << 20 ? (int64_t)floor(p->scale * (double)p->from) : 0;
+      p->given = true;
+      p->to = p->scale > 0 && p->scale < 1 << 20 ? (int64_t)((float)p->scale * (float)p->from) : 0;
     } else {
       p->to = tg_load_i64(sizes->data, sizes->dtype, (size_t)i);
       p->scale = (double)p->to / (double)p->from;

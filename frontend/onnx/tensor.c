@@ -180,6 +180,23 @@ static tg_status check_present(const Onnx__TensorProto *proto, tg_dtype dtype, s
   return TG_OK;
 }
 
+/* Elements of at most 16 bits stand in cells of 32. What is no integer but its bits may have been widened with or without a
+ * sign. */
+static tg_status check_cells(const Onnx__TensorProto *proto, tg_dtype dtype, size_t count, tg_diag *diag) {
+  int bits = is_packed(dtype) ? 8 : tg_dtype_bits(dtype);
+  bool integer = !is_packed(dtype) && tg_dtype_is_integer(dtype);
+  bool below = !integer || tg_dtype_is_signed(dtype), above = !integer || !tg_dtype_is_signed(dtype);
+  size_t cells = is_packed(dtype) ? tg_onnx_bytes(dtype, count) : count;
+  if (proto->has_raw_data || !proto->n_int32_data || dtype == TG_BOOL || bits >= 32) return TG_OK;
+  for (size_t i = 0; i < cells; i++) {
+    int32_t cell = proto->int32_data[i];
+    if (cell >= (below ? -(1 << (bits - 1)) : 0) && cell < 1 << (above ? bits : bits - 1)) continue;
+    return tg_fail(diag, TG_INVALID, "element %zu of its int32_data is %" PRId32 ", more than %d bits of %s",
+                   i, cell, bits, tg_dtype_name(dtype));
+  }
+  return TG_OK;
+}
+
 static tg_status build(tg_graph *graph, const Onnx__TensorProto *proto, const char *name,
                        const char *model_path, tg_value **out_value, tg_diag *diag) {
   tg_dtype dtype = tg_dtype_from_onnx(proto->data_type);
@@ -189,7 +206,8 @@ static tg_status build(tg_graph *graph, const Onnx__TensorProto *proto, const ch
   bool external = proto->data_location == ONNX__TENSOR_PROTO__DATA_LOCATION__EXTERNAL;
   if (external && (proto->raw_data.len || typed_fields(proto)))
     return tg_fail(diag, TG_INVALID, "it has data of its own and external data: which is meant?");
-  if (!external && check_present(proto, dtype, count, diag)) return TG_INVALID;
+  if (!external && (check_present(proto, dtype, count, diag) || check_cells(proto, dtype, count, diag)))
+    return TG_INVALID;
   if (!external) {
     *out_value = tg_graph_add_constant(graph, name, dtype, (int)proto->n_dims, proto->dims, NULL, false);
     fill_constant(graph, proto, dtype, count, (void *)(*out_value)->data);

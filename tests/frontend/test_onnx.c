@@ -370,6 +370,45 @@ TG_TEST(onnx, a_tensor_has_data_of_one_kind) {
   }
 }
 
+/* A tensor that the node does not read is looked at all the same. */
+static void narrow_cells(int type, int size, int32_t cell, const char *refused) {
+  tg_arena arena = {0};
+  tg_diag diag = {""};
+  one_node m;
+  int32_t cells[] = {1, cell};
+  int64_t dims = size;
+  init(&m, &arena, "Relu", 13);
+  add_input(&m, &arena, 1, &dims);
+  Onnx__TensorProto *list[] = {&m.weights};
+  m.weights.name = "w";
+  m.weights.has_data_type = true, m.weights.data_type = type;
+  m.weights.n_dims = 1, m.weights.dims = &dims;
+  m.weights.n_int32_data = 2, m.weights.int32_data = cells;
+  m.graph.n_initializer = 1, m.graph.initializer = list;
+  EXPECT_EQ(import(&arena, &m, &diag) == NULL, refused != NULL);
+  if (refused) EXPECT_HAS(diag.message, refused);
+  tg_arena_release(&arena);
+}
+
+TG_TEST(onnx, int32_data_of_narrow_types_is_within_them) {
+  enum { U8 = 2, I8 = 3, U16 = 4, I16 = 5, F16 = 10, BF16 = 16, F8 = 17, U4 = 21, I4 = 22 };
+  narrow_cells(U8, 2, 255, NULL);
+  narrow_cells(U8, 2, 256, "tensor \"w\": element 1 of its int32_data is 256, more than 8 bits of u8");
+  narrow_cells(U8, 2, -1, "element 1 of its int32_data is -1");
+  narrow_cells(I8, 2, -128, NULL);
+  narrow_cells(I8, 2, 128, "is 128, more than 8 bits of i8");
+  narrow_cells(U16, 2, 65536, "more than 16 bits of u16");
+  narrow_cells(I16, 2, -32769, "more than 16 bits of i16");
+  narrow_cells(F16, 2, 65535, NULL);
+  narrow_cells(BF16, 2, 65536, "more than 16 bits of bf16");
+  narrow_cells(F8, 2, 256, "more than 8 bits of f8e4m3fn");
+  for (int type = U4; type <= I4; type++) {
+    narrow_cells(type, 4, 255, NULL);
+    narrow_cells(type, 3, 0x173, "element 1 of its int32_data is 371, more than 8 bits of ");
+    narrow_cells(type, 4, -129, "more than 8 bits of ");
+  }
+}
+
 TG_TEST(onnx, declared_shapes_are_those_computed) {
   static const int64_t declared[][2] = {{2, 3}, {2, 4}};
   for (int i = 0; i < 2; i++) {

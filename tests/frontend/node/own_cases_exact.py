@@ -239,6 +239,20 @@ def sizes_of_one(kit):
            coordinate_transformation_mode="pytorch_half_pixel", exclude_outside=1)
 
 
+def resized_by_scales(kit):
+    """Scales are FP32 numbers, and so is what is computed with them: 10 by 0.7 are 7 elements, 3 / 0.6 is element 5."""
+    for scale in (0.1, 0.3, 0.6, 0.7, 1.2, 4 / 3):
+        for size in (10, 55):
+            x = kit.normal(1, 1, size)
+            to, s = int(np.float32(scale) * np.float32(size)), np.float32(scale)
+            for mode, less in (("asymmetric", None), ("half_pixel", np.float32(0.5))):
+                at = np.arange(to, dtype="f4")
+                at = np.floor(at / s if less is None else (at + less) / s - less).astype(int)
+                kit.case("resize_scale_%d_of_%d_%s" % (round(100 * scale), size, mode), "Resize", [x, None, kit.f4([1, 1, scale])],
+                         [x[:, :, np.clip(at, 0, size - 1)].copy()], 19, constants=(2,), mode="nearest", nearest_mode="floor",
+                         coordinate_transformation_mode=mode)
+
+
 def running_statistics(kit):
     x, scale, bias, centre, spread = kit.normal(4, 3, 5, 2), kit.normal(3), kit.normal(3), kit.normal(3), abs(kit.normal(3))
     wide, axes = x.astype("f8"), (0, 2, 3)
@@ -276,4 +290,4 @@ def collecting(kit):
               [("n", np.array(5)), ("one", np.ones((2, 3), "f4"))])
 
 
-GROUPS = (quotients, wide_products, quantized, reductions, remainders, whole_products, empties, decisions, gathers, activations, sizes_of_one, running_statistics, collecting)
+GROUPS = (quotients, wide_products, quantized, reductions, remainders, whole_products, empties, decisions, gathers, activations, sizes_of_one, resized_by_scales, running_statistics, collecting)
