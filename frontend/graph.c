@@ -72,14 +72,32 @@ tg_value *tg_graph_add_constant(tg_graph *graph, const char *name, tg_dtype dtyp
   return value;
 }
 
-void tg_graph_fix_input(tg_graph *graph, int input, const void *data) {
-  tg_value *value = graph->inputs[input];
+static void set_elements(tg_graph *graph, tg_value *value, const void *data) {
   size_t size = (size_t)tg_value_elements(value) * tg_dtype_size(value->dtype);
-  assert(!tg_graph_is_carried(graph, value));
   void *copy = tg_arena_alloc(graph->arena, size ? size : 1, 1);
   memcpy(copy, data, size);
-  value->kind = TG_VALUE_CONSTANT;
   value->data = copy;
+}
+
+tg_value *tg_graph_find_default(const tg_graph *graph, const char *name) {
+  for (int i = 0; i < graph->value_count; i++)
+    if (graph->values[i]->default_of && !strcmp(graph->values[i]->name, name)) return graph->values[i];
+  return NULL;
+}
+
+void tg_graph_replace_default(tg_graph *graph, tg_value *value, int rank, const int64_t *sizes,
+                              const void *data) {
+  assert(value->default_of);
+  tg_value_set_type(value, value->dtype, rank, sizes);
+  set_elements(graph, value, data);
+  value->default_of = NULL;
+}
+
+void tg_graph_fix_input(tg_graph *graph, int input, const void *data) {
+  tg_value *value = graph->inputs[input];
+  assert(!tg_graph_is_carried(graph, value));
+  value->kind = TG_VALUE_CONSTANT;
+  set_elements(graph, value, data);
   for (int i = input + 1; i < graph->input_count; i++) graph->inputs[i - 1] = graph->inputs[i];
   graph->input_count--;
   for (size_t i = 0; i < graph->carry_count; i++) graph->carries[i].input -= graph->carries[i].input > input;
@@ -313,6 +331,11 @@ static tg_value *clone_value(tg_graph *copy, const tg_value *value) {
   fresh->producer = NULL;
   fresh->uses = NULL;
   fresh->use_count = fresh->output_count = 0;
+  if (value->default_of) {
+    tg_shape *shape = TG_NEW(copy->arena, tg_shape);
+    *shape = *value->default_of;
+    fresh->default_of = shape;
+  }
   for (int i = 0; i < value->rank; i++)
     if (value->dims[i].symbol) fresh->dims[i].symbol = intern_symbol(copy, value->dims[i].symbol);
   return fresh;

@@ -45,6 +45,12 @@ typedef struct tg_use {
 
 typedef enum tg_value_kind { TG_VALUE_INPUT, TG_VALUE_CONSTANT, TG_VALUE_RESULT } tg_value_kind;
 
+/* Sizes that a model declares. rank -1: none are; a size of -1: open. */
+typedef struct tg_shape {
+  int rank;
+  int64_t sizes[TG_MAX_RANK];
+} tg_shape;
+
 /* A tensor, dense and row-major. */
 struct tg_value {
   const char *name; /* unique in the graph, any bytes but NUL, never empty */
@@ -55,6 +61,9 @@ struct tg_value {
   tg_dim dims[TG_MAX_RANK];
   bool initializer; /* constants: given by the model as such, perhaps a parameter; others are numbers of the
                        program: ONNX's Constant, or made by a pass */
+  const tg_shape
+      *default_of;  /* initializers: the shape of the model's input of this name, whose value this is unless
+                                 another is given; NULL: there is none, or the graph was made of this value */
   const void *data; /* constants: elements of dtype, 64-byte aligned if the graph copied them; else NULL */
   uint64_t seed;    /* constants: tg_seeded_fill(seed, seed_scale) made the data; 0: it did not */
   float seed_scale;
@@ -129,12 +138,6 @@ typedef struct tg_symbol {
   int64_t size; /* -1 until bound */
 } tg_symbol;
 
-/* Sizes that a model declares. rank -1: none are; a size of -1: open. */
-typedef struct tg_shape {
-  int rank;
-  int64_t sizes[TG_MAX_RANK];
-} tg_shape;
-
 struct tg_graph {
   tg_arena *arena;
   const char *name;
@@ -190,6 +193,12 @@ tg_value *tg_graph_add_input(tg_graph *graph, const char *name, tg_dtype dtype, 
 /* Input number `input`, whose sizes are known, is a constant from now on, with these elements, which are
  * copied; the inputs behind it move up. It must not be carried. */
 void tg_graph_fix_input(tg_graph *graph, int input, const void *data);
+/* The initializer of this name that is the default of an input, or NULL. */
+tg_value *tg_graph_find_default(const tg_graph *graph, const char *name);
+/* Before shapes are inferred: it has these sizes, which fit its default_of, and elements, which are copied; it is no default
+ * any more. */
+void tg_graph_replace_default(tg_graph *graph, tg_value *value, int rank, const int64_t *sizes,
+                              const void *data);
 
 /* data NULL: zeros. Otherwise the elements are copied, or kept where they are when `borrow` (they must then
  * live as long as the graph). The element count must be at most TG_MAX_ELEMENTS. */

@@ -146,7 +146,8 @@ tg_status tg_session_bind_shape(tg_session *session, const char *input, int rank
                                 tg_diag *diag);
 
 /* Input `name` of a model becomes a constant of it, with these elements, which its type must hold: for values that decide
- * shapes or branches, and for integers beyond 2^24, which are exact where they are constants. `data` is copied. */
+ * shapes or branches, and for integers beyond 2^24, which are exact where they are constants; and for inputs whose default is an
+ * initializer of the model, which no other call changes. `data` is copied. */
 tg_status tg_session_bind_constant(tg_session *session, const char *name, int rank, const int64_t *dims,
                                    tg_dtype dtype, const void *data, tg_diag *diag);
 

@@ -56,6 +56,8 @@ static tg_status adapt_dropout(tg_import *import, tg_node *node) {
       return tg_fail(import->diag, TG_INVALID, "ratio = %g is not from 0 to 1", share);
     tg_attr_set_float(node, TG_ATTR_RATIO, share);
   }
+  tg_import_settle(tg_in(node, 1));
+  tg_import_settle(tg_in(node, 2));
   tg_node_truncate_inputs(node, 1);
   return TG_OK;
 }
@@ -82,8 +84,9 @@ static void adapt_selu(tg_import *import, const Onnx__NodeProto *proto, tg_node 
 
 /* Before opset 7 a slope of several elements was one for each channel, dimension 1. */
 static void adapt_prelu(const tg_import *import, tg_node *node) {
-  const tg_value *slope = tg_in(node, 1);
+  tg_value *slope = tg_in(node, 1);
   bool one = tg_is_constant(slope) && tg_value_elements(slope) == 1;
+  if (import->opset < 7) tg_import_settle(slope);
   if (import->opset < 7 && !one) tg_attr_set_int(node, TG_ATTR_BROADCAST_AXIS, 1);
 }
 

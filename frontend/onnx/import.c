@@ -110,15 +110,29 @@ static tg_status import_input(tg_import *import, const Onnx__ValueInfoProto *pro
   return TG_OK;
 }
 
-/* Before IR version 4 every initializer is listed as an input too: such an input has a default, which is its
- * value. */
+/* An initializer that is listed as an input too, as all are before IR version 4, is the default of that input. */
+static tg_status import_default(tg_import *import, const Onnx__ValueInfoProto *proto, tg_value *value) {
+  bool is_tensor = proto->type && proto->type->value_case == ONNX__TYPE_PROTO__VALUE_TENSOR_TYPE;
+  tg_dtype dtype;
+  int rank;
+  tg_dim dims[TG_MAX_RANK];
+  if (!is_tensor) return TG_OK;
+  if (import_type(import, proto, &dtype, &rank, dims)) return TG_INVALID;
+  if (dtype != value->dtype || (rank >= 0 && rank != value->rank)) return TG_OK;
+  tg_shape *shape = TG_NEW(import->graph->arena, tg_shape);
+  shape->rank = rank;
+  for (int d = 0; d < rank; d++) shape->sizes[d] = dims[d].size;
+  value->default_of = shape;
+  return TG_OK;
+}
+
 static tg_status import_inputs(tg_import *import, const Onnx__GraphProto *proto) {
   for (size_t i = 0; i < proto->n_input; i++) {
     const Onnx__ValueInfoProto *input = proto->input[i];
     if (!input->name || !*input->name) return tg_fail(import->diag, TG_INVALID, "input %zu has no name", i);
-    const tg_value *known = tg_name_set_find(import->names, input->name);
-    if (tg_is_constant(known)) continue;
-    if (import_input(import, input)) {
+    tg_value *known = tg_name_set_find(import->names, input->name);
+    bool has_default = tg_is_constant(known);
+    if (has_default ? import_default(import, input, known) : import_input(import, input)) {
       tg_diag_prefix(import->diag, "input \"%s\"", input->name);
       return TG_INVALID;
     }

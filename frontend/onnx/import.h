@@ -35,6 +35,8 @@ extern tg_value tg_import_none;
 
 /* The value of this name, here or in the graphs around; NULL: there is none. */
 tg_value *tg_import_find(tg_import *import, const char *name);
+/* The graph is made of its elements: no other value can be given. */
+void tg_import_settle(tg_value *value);
 /* A result's name, which must be free. */
 tg_status tg_import_define(tg_import *import, const char *name, tg_value *value);
 /* The initializers of a graph. */

@@ -186,9 +186,9 @@ static bool is_of_domain(tg_op op, const char *domain) {
 
 /* A Dropout outside of training whose mask is asked for, or whose mode arrives. */
 static bool keeps_all(tg_import *import, const Onnx__NodeProto *proto) {
-  const tg_value *mode =
-      proto->n_input > 2 && *proto->input[2] ? tg_import_find(import, proto->input[2]) : NULL;
+  tg_value *mode = proto->n_input > 2 && *proto->input[2] ? tg_import_find(import, proto->input[2]) : NULL;
   if (mode && !tg_is_constant(mode)) return true;
+  tg_import_settle(mode);
   bool trains =
       mode && mode->dtype == TG_BOOL && tg_value_elements(mode) == 1 && *(const uint8_t *)mode->data;
   return !trains && proto->n_output > 1 && *proto->output[1];

@@ -22,6 +22,10 @@ tg_value *tg_import_find(tg_import *import, const char *name) {
   return value;
 }
 
+void tg_import_settle(tg_value *value) {
+  if (value) value->default_of = NULL;
+}
+
 tg_status tg_import_define(tg_import *import, const char *name, tg_value *value) {
   if (!*name) return TG_OK;
   if (!tg_name_set_add(import->names, name, value))

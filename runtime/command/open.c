@@ -88,14 +88,14 @@ static tg_status fix_constant(tg_context *context, tg_session *session, const ch
   tg_npy array;
   tg_status status = tg_split_option(context, TG_OPT_CONST, text, &name, &value);
   if (status) return status;
-  int input = tg_session_find_input(session, name);
+  const tg_value *input = tg_session_find_fixable(session, name);
   size_t length = strlen(value);
   if (length > 4 && !strcmp(value + length - 4, ".npy"))
     status = tg_npy_read(&context->arena, value, &array, &context->diag);
-  else if (input < 0)
+  else if (!input)
     return tg_fail(&context->diag, TG_INVALID, "--const: the model has no input \"%s\"", name);
   else
-    status = read_numbers(context, session->model->inputs[input], value, &array);
+    status = read_numbers(context, input, value, &array);
   return status ? status : tg_session_fix_input(session, name, &array, &context->diag);
 }
 

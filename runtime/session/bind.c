@@ -95,19 +95,32 @@ static bool holds_element(const tg_npy *array, int64_t e, tg_dtype dtype, const 
               : held < 0x1p63f && (int64_t)held == given;
 }
 
+tg_value *tg_session_find_fixable(const tg_session *session, const char *name) {
+  int input = tg_session_find_input(session, name);
+  if (!session->model) return NULL;
+  return input >= 0 ? session->model->inputs[input] : tg_graph_find_default(session->model, name);
+}
+
+static bool fits(const tg_value *value, const tg_npy *array) {
+  const tg_shape *open = value->default_of;
+  if (open && open->rank < 0) return true;
+  bool all = value->rank == array->rank;
+  for (int d = 0; all && d < array->rank; d++)
+    all =
+        open ? open->sizes[d] < 0 || open->sizes[d] == array->dims[d] : value->dims[d].size == array->dims[d];
+  return all;
+}
+
 tg_status tg_session_fix_input(tg_session *session, const char *name, const tg_npy *given, tg_diag *diag) {
   tg_npy copy = *given, *array = &copy;
   if (tg_session_needs_model(session, diag) ||
       tg_session_bind_shape(session, name, array->rank, array->dims, diag))
     return TG_INVALID;
-  int input = tg_session_find_input(session, name);
-  if (input < 0) return tg_fail(diag, TG_INVALID, "%s: the model has no input \"%s\"", session->path, name);
-  tg_value *value = session->model->inputs[input];
+  tg_value *value = tg_session_find_fixable(session, name);
+  if (!value) return tg_fail(diag, TG_INVALID, "%s: the model has no input \"%s\"", session->path, name);
   if (tg_npy_take_as(array, value->dtype, diag))
     return tg_diag_prefix(diag, "input \"%s\"", name), TG_INVALID;
-  bool fits = value->rank == array->rank;
-  for (int d = 0; fits && d < array->rank; d++) fits = value->dims[d].size == array->dims[d];
-  if (!fits)
+  if (!fits(value, array))
     return tg_fail(diag, TG_INVALID, "input \"%s\" is %s, which what is given does not fit", name,
                    tg_value_type_text(value, &session->arena));
   void *data = tg_arena_alloc(&session->arena, (size_t)array->count * tg_dtype_size(value->dtype) + 1, 1);
@@ -117,7 +130,10 @@ tg_status tg_session_fix_input(tg_session *session, const char *name, const tg_n
       return tg_fail(diag, TG_INVALID, "input \"%s\": element %" PRId64 " is no number of %s", name, e,
                      tg_dtype_name(value->dtype));
   }
-  tg_graph_fix_input(session->model, input, data);
+  if (value->default_of)
+    tg_graph_replace_default(session->model, value, array->rank, array->dims, data);
+  else
+    tg_graph_fix_input(session->model, tg_session_find_input(session, name), data);
   TG_PUSH(&session->arena, session->fixed, session->fixed_count, session->fixed_capacity, value);
   return TG_OK;
 }
@@ -155,6 +171,8 @@ void tg_session_note_integers(tg_session *session, const tg_npy *array) {
 
 tg_status tg_session_fix_deciding(tg_session *session, const char *name, const tg_npy *array, tg_diag *diag) {
   int input = session->program ? -1 : tg_session_find_input(session, name);
+  if (input < 0 && !session->program && tg_session_find_fixable(session, name))
+    return tg_session_fix_input(session, name, array, diag);
   if (input < 0 || array->count > MOST_FIXED) return TG_OK;
   bool *decides = TG_NEW_ARRAY(&session->arena, bool, (size_t)session->model->input_count);
   tg_graph_deciding_inputs(session->model, decides);

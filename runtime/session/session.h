@@ -82,6 +82,8 @@ tg_status tg_take_options(const void *given, void *out_own, size_t own_size, tg_
 /* Input `name` of the model becomes a constant with these elements, converted to its type, if it has this shape.
  * Before compiling only. TG_INVALID: there is no such input, or it has another shape. */
 tg_status tg_session_fix_input(tg_session *session, const char *name, const tg_npy *array, tg_diag *diag);
+/* The input of this name, or the initializer that is its default; NULL: there is none, or no model. */
+tg_value *tg_session_find_fixable(const tg_session *session, const char *name);
 /* Before those below, of each input that is given: small ones with integers that FP32 does not hold are computed with by the host
  * alone, and so are all small integers beside them. */
 void tg_session_note_integers(tg_session *session, const tg_npy *array);

@@ -68,6 +68,10 @@ static tg_status set_fixed(const tg_session *s, const char *name, int rank, cons
                 : tg_fail(diag, TG_INVALID,
                           "input \"%s\" was fixed when the model was compiled: it has other values", name);
   }
+  if (s->model && tg_graph_find_default(s->model, name))
+    return tg_fail(diag, TG_INVALID,
+                   "input \"%s\" was compiled with its default: another value is given before, as a constant",
+                   name);
   return tg_fail(diag, TG_INVALID, "%s: the model has no input \"%s\"", s->path, name);
 }
 

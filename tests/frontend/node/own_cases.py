@@ -52,10 +52,11 @@ def case(name, operator, inputs, outputs, opset=23, constants=(), domain="", ref
     graph(name, [node], given, wanted, opset, [(names[i], inputs[i]) for i in constants], refused)
 
 
-def graph(name, nodes, given, wanted, opset=23, constants=(), refused="", functions=(), domains=("com.microsoft",)):
-    """A model of these nodes; given, wanted, constants: pairs of name and array."""
-    made = helper.make_graph(nodes, name, [info(*g) for g in given], [info(*w) for w in wanted],
-                             [tensor(a, n) for n, a in constants])
+def graph(name, nodes, given, wanted, opset=23, constants=(), refused="", functions=(), domains=("com.microsoft",), inputs=()):
+    """A model of these nodes; given, wanted, constants: pairs of name and array. A constant that is given, or among `inputs` (of
+    onnx.ValueInfoProto), is the default of an input."""
+    listed = {i.name: i for i in [info(*g) for g in given] + list(inputs)}
+    made = helper.make_graph(nodes, name, list(listed.values()), [info(*w) for w in wanted], [tensor(a, n) for n, a in constants])
     model = helper.make_model(made, functions=list(functions), ir_version=8,
                               opset_imports=[helper.make_operatorsetid("", opset)] + [helper.make_operatorsetid(d, 1) for d in domains])
     data = os.path.join(FOLDER, name, "test_data_set_0")

@@ -290,4 +290,33 @@ def collecting(kit):
               [("n", np.array(5)), ("one", np.ones((2, 3), "f4"))])
 
 
-GROUPS = (quotients, wide_products, quantized, reductions, remainders, whole_products, empties, decisions, gathers, activations, sizes_of_one, resized_by_scales, running_statistics, collecting)
+def defaults(kit):
+    """An initializer that is listed as an input is that input's default."""
+    x, w, other = kit.normal(3, 4), kit.normal(4, 2), kit.normal(4, 2)
+    nodes = [kit.node("MatMul", ["x", "w"], ["y"])]
+    def wanted(a):
+        return [("y", kit.f4(x.astype("f8") @ a))]
+    def typed(name, element_type, *shape):
+        return helper.make_tensor_value_info(name, element_type, shape)
+    inputs = [typed("x", 1, 3, 4), typed("w", 1, 4, 2)]
+    kit.graph("default_taken", nodes, [("x", x)], wanted(w), 13, [("w", w)], inputs=inputs)
+    kit.graph("default_replaced", nodes, [("x", x), ("w", other)], wanted(other), 13, [("w", w)], inputs=inputs)
+    wide = kit.normal(4, 5)
+    kit.graph("default_of_another_shape", nodes, [("x", x), ("w", wide)], wanted(wide), 13, [("w", w)], refused='input "w" is f32[4,2], which',
+              inputs=inputs)
+    kit.graph("default_of_open_shape", nodes, [("x", x), ("w", wide)], wanted(wide), 13, [("w", w)], inputs=[inputs[0], typed("w", 1, 4, "n")])
+    large, shift = kit.normal(600, 40), kit.normal(600, 40)
+    kit.graph("default_large", [kit.node("Add", ["w", "x"], ["y"])], [("x", large), ("w", shift)], [("y", large + shift)], 13, [("w", large)],
+              inputs=[typed("x", 1, 600, 40), typed("w", 1, 600, 40)])
+    shape = np.array([2, 6])
+    kit.graph("default_decides", [kit.node("Reshape", ["x", "s"], ["y"])], [("x", x), ("s", shape)], [("y", x.reshape(2, 6))], 13,
+              [("s", np.array([4, 3]))], inputs=[inputs[0], typed("s", 7, 2)])
+    drop = [kit.node("Dropout", ["x", "ratio", "mode"], ["y"])]
+    off, on = np.array(False), np.array(True)
+    listed = [inputs[0], typed("ratio", 1), typed("mode", 9)]
+    kit.graph("default_settled", drop, [("x", x)], [("y", x)], 13, [("ratio", kit.f4(0.5)), ("mode", off)], inputs=listed)
+    kit.graph("default_settled_given", drop, [("x", x), ("ratio", kit.f4(0.5)), ("mode", on)], [("y", x)], 13,
+              [("ratio", kit.f4(0.5)), ("mode", off)], inputs=listed, refused='has no input "ratio"')
+
+
+GROUPS = (defaults, quotients, wide_products, quantized, reductions, remainders, whole_products, empties, decisions, gathers, activations, sizes_of_one, resized_by_scales, running_statistics, collecting)

@@ -213,7 +213,8 @@ def run_in(tegula, test, folder, policy, engine, found=None):
     data = os.path.join(test, "test_data_set_0")
     constants = {tensor.name for tensor in model.graph.initializer}
     arguments, types = [], set()
-    for i, value in enumerate(v for v in model.graph.input if v.name not in constants):
+    files = len([name for name in os.listdir(data) if name.startswith("input_")])
+    for i, value in enumerate([v for v in model.graph.input if v.name not in constants or files == len(model.graph.input)]):
         array, element_type = load(os.path.join(data, "input_%d.pb" % i), value)
         types.add(element_type)
         path = os.path.join(folder, "in_%d.npy" % i)
