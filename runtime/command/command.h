@@ -14,8 +14,9 @@ typedef struct tg_context {
   tg_options options;
   tg_diag diag;
   bool quiet, verbose, json, terminal; /* terminal: progress may be shown */
-  bool told_own_rules;                 /* that the model's own cast rules have no effect */
-  const uint8_t *piped;                /* what came from standard input; NULL: nothing was read */
+  const char **said;                   /* warnings so far */
+  size_t said_count, said_capacity;
+  const uint8_t *piped; /* what came from standard input; NULL: nothing was read */
   size_t piped_size;
 } tg_context;
 

@@ -130,9 +130,19 @@ static tg_status bind_sizes(tg_context *context, tg_session *session) {
   return status ? status : tg_for_inputs(context, session, fix_deciding);
 }
 
+/* A warning is said once, however many compilations of one command meet its cause. */
+static bool is_said(tg_context *context, const char *line) {
+  for (size_t i = 0; i < context->said_count; i++)
+    if (!strcmp(context->said[i], line)) return true;
+  TG_PUSH(&context->arena, context->said, context->said_count, context->said_capacity,
+          tg_arena_strdup(&context->arena, line));
+  return false;
+}
+
 static void say(void *user, bool warning, const char *line) {
-  const tg_context *context = user;
-  if (!context->quiet) fprintf(stderr, "tegula: %s%s\n", warning ? "warning: " : "", line);
+  tg_context *context = user;
+  if (!context->quiet && !(warning && is_said(context, line)))
+    fprintf(stderr, "tegula: %s%s\n", warning ? "warning: " : "", line);
 }
 
 const char *tg_any_of(tg_context *context, tg_option_id option) {
@@ -230,13 +240,12 @@ tg_status tg_open_with_casts(tg_context *context, const char *const *casts, int6
 /* Rows of a table are named by their policies: the model's own rules would make them all the same. */
 static void forget_own_rules(tg_context *context, tg_session *session) {
   int count = tg_session_drop_own_rules(session);
-  if (count && !context->told_own_rules && !context->quiet)
-    fprintf(stderr,
-            "tegula: warning: %s: cast rules of the model's own (metadata tegula.casts of %d node%s) have no "
-            "effect "
-            "here, where policies are compared\n",
-            session->path, count, count == 1 ? "" : "s");
-  context->told_own_rules = true;
+  if (!count) return;
+  say(context, true,
+      tg_arena_printf(&context->arena,
+                      "%s: cast rules of the model's own (metadata tegula.casts of %d node%s) have no effect "
+                      "here, where policies are compared",
+                      session->path, count, count == 1 ? "" : "s"));
 }
 
 /* What a compiled program may still be told: the memory behind it and what actions cost, which change no instruction. */
@@ -251,13 +260,14 @@ static tg_status open_program(tg_context *context, tg_session *session) {
 }
 
 /* They are taken wherever precision is, and count in training. */
-static void warn_of_training_options(const tg_context *context) {
+static void warn_of_training_options(tg_context *context) {
   static const tg_option_id ids[] = {TG_OPT_FP32_PARAMS, TG_OPT_PARAM_ROUNDING, TG_OPT_BF16_OPTIMIZER,
                                      TG_OPT_WEIGHT_GRAD_REDUCE, TG_OPT_LOSS_SCALE};
-  for (size_t i = 0; !context->quiet && i < sizeof ids / sizeof *ids; i++)
+  for (size_t i = 0; i < sizeof ids / sizeof *ids; i++)
     if (tg_given(&context->options, ids[i]))
-      fprintf(stderr, "tegula: warning: --%s is of training: it changes nothing here\n",
-              tg_option_get(ids[i])->name);
+      say(context, true,
+          tg_arena_printf(&context->arena, "--%s is of training: it changes nothing here",
+                          tg_option_get(ids[i])->name));
 }
 
 static tg_status open_session(tg_context *context, bool map, const tg_compile_options *precision,

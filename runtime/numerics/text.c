@@ -51,10 +51,25 @@ static bool are_alike(const json_t *left, const json_t *right) {
          !strcmp(text(left, "tensor"), text(right, "tensor")) && !strcmp(text(left, "op"), text(right, "op"));
 }
 
-static void print_hint(const json_t *row, FILE *out) {
-  const char *rule = text(row, "rule");
-  if (*text(row, "hint"))
-    fprintf(out, "    %s%s%s%s\n", text(row, "hint"), *rule ? " (" : "", rule, *rule ? ")" : "");
+static bool hint_alike(const json_t *left, const json_t *right) {
+  return !strcmp(text(left, "hint"), text(right, "hint")) && !strcmp(text(left, "rule"), text(right, "rule"));
+}
+
+/* The hints of a tensor, each once, after the policies that it is for. */
+static void print_hints(const group *g, FILE *out) {
+  for (size_t i = 0; i < g->count; i++) {
+    const json_t *row = g->rows[i];
+    size_t before = 0;
+    while (before < i && !hint_alike(g->rows[before], row)) before++;
+    if (before < i || !*text(row, "hint")) continue;
+    const char *rule = text(row, "rule"), *between = "";
+    fputs("    ", out);
+    for (size_t k = i; *text(row, "policy") && k < g->count; k++)
+      if (hint_alike(g->rows[k], row))
+        fprintf(out, "%s%s", between, text(g->rows[k], "policy")), between = ", ";
+    fprintf(out, "%s%s%s%s%s\n", *between ? ": " : "", text(row, "hint"), *rule ? " (" : "", rule,
+            *rule ? ")" : "");
+  }
 }
 
 /* `first`: of its group, which is named there. */
@@ -66,7 +81,6 @@ static void print_row(const json_t *row, bool first, FILE *out) {
           number(row, "least"), number(row, "most"), inf, (long long)number(row, "subnormals"),
           number(row, "added_rms"), number(row, "passed_rms"), number(row, "relative"),
           number(row, "right_bits"));
-  if (!*text(row, "policy")) print_hint(row, out);
 }
 
 static void print_first(const json_t *object, double bound, FILE *out) {
@@ -111,8 +125,10 @@ void tg_numerics_print(const json_t *object, bool verbose, FILE *out) {
   size_t group_count = find_groups(rows, count, groups);
   if (!verbose) qsort(groups, group_count, sizeof *groups, by_share);
   print_head(object, policies != NULL, verbose, out);
-  for (; shown < group_count && (verbose || (shown < SHOWN && worst_share(&groups[shown]) > 0)); shown++)
+  for (; shown < group_count && (verbose || (shown < SHOWN && worst_share(&groups[shown]) > 0)); shown++) {
     for (size_t i = 0; i < groups[shown].count; i++) print_row(groups[shown].rows[i], !i, out);
+    print_hints(&groups[shown], out);
+  }
   if (!shown) fputs("  no operator adds an error: all is FP32\n", out);
   if (shown < group_count && shown == SHOWN)
     fprintf(out, "  ... of %zu (-v lists all, in the order of the model)\n", group_count);

@@ -11,10 +11,13 @@
 #include <string.h>
 
 tg_status tg_session_params(const tg_compile_options *options, tg_params *out_params, tg_diag *diag) {
-  tg_status status = tg_params_load(options->arch ? options->arch : "edge", out_params, diag);
+  const tg_array_request request = {options->arch ? options->arch : "edge", options->settings,
+                                    options->setting_count, options->dram};
+  tg_diag dropped;
+  tg_status status = tg_params_build(&request, out_params, &dropped, diag);
   if (!status && options->energy) status = tg_energy_load(options->energy, NULL, &out_params->energy, diag);
-  return status ? status
-                : tg_params_apply(out_params, options->settings, options->setting_count, options->dram, diag);
+  if (!status && dropped.message[0] && options->log) options->log(options->log_user, true, dropped.message);
+  return status;
 }
 
 /* Keeps the graph as the policy left it: the model's operators, with casts between them. */

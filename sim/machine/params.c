@@ -139,23 +139,6 @@ static const char *value_for(const char *assignment, const char *key) {
   return !strncmp(assignment, key, n) && assignment[n] == '=' ? assignment + n + 1 : NULL;
 }
 
-tg_status tg_params_apply(tg_params *params, const char *const *settings, size_t count, const char *dram,
-                          tg_diag *diag) {
-  double rate = 0;
-  bool may_widen = true;
-  tg_status status = TG_OK;
-  for (size_t i = 0; !status && i < count; i++) {
-    const char *bandwidth = value_for(settings[i], bandwidth_key);
-    may_widen &= !value_for(settings[i], "port_bytes");
-    status = bandwidth ? read_bandwidth(bandwidth, &rate, diag) : tg_params_set(params, settings[i], diag);
-  }
-  if (!status && dram) status = tg_dram_device_load(dram, NULL, &params->dram, diag);
-  if (!status) status = tg_params_check(params, diag);
-  if (status || !rate) return status;
-  status = set_bandwidth(params, rate, may_widen, diag);
-  return status ? status : tg_params_check(params, diag);
-}
-
 tg_status tg_params_check_setting(const char *assignment, tg_diag *diag) {
   const char *bandwidth = value_for(assignment, bandwidth_key);
   double rate;
@@ -190,57 +173,112 @@ bool tg_params_equal(const tg_params *a, const tg_params *b) {
   return true;
 }
 
-/* What a file of an array is read into. */
-typedef struct file_reader {
+/* ---- arrays as they are asked for ---- */
+
+/* What one source says of the memory and of the ports to it. */
+typedef struct said {
+  double bandwidth; /* 0: nothing */
+  bool device_too;  /* that of the device itself, beside it */
+  bool dram, ports;
+} said;
+
+typedef struct builder {
   tg_params *params;
-  const char *path;
-  bool based, ports;
-  int given;        /* parameters */
-  double bandwidth; /* 0: none is given */
-} file_reader;
+  const char *path;  /* of the file */
+  said first, later; /* by the file, and by what comes after it */
+  bool based;
+  int given; /* parameters of the file */
+} builder;
+
+static tg_status load_dram(const char *spec, const char *beside, builder *b, said *by, tg_diag *diag) {
+  by->dram = true;
+  by->device_too = strstr(spec, ",bandwidth=") != NULL;
+  return tg_dram_device_load(spec, beside, &b->params->dram, diag);
+}
+
+static tg_status check_said(const said *s, tg_diag *diag) {
+  if (s->bandwidth == 0 || !s->device_too) return TG_OK;
+  return tg_fail(diag, TG_INVALID, "parameter %s: dram has a bandwidth, too: give one of the two",
+                 bandwidth_key);
+}
 
 static tg_status take_line(void *user, const char *key, const char *text, bool first, tg_diag *diag) {
-  file_reader *r = user;
-  if (!strcmp(key, "dram")) return tg_dram_device_load(text, r->path, &r->params->dram, diag);
-  if (!strcmp(key, "energy")) return tg_energy_load(text, r->path, &r->params->energy, diag);
-  if (!strcmp(key, bandwidth_key)) return read_bandwidth(text, &r->bandwidth, diag);
-  r->ports |= !strcmp(key, "port_bytes");
-  r->given++;
-  if (strcmp(key, "base") != 0) return set(r->params, key, text, diag);
-  r->based = true;
-  if (first && load_preset(text, r->params)) return TG_OK;
+  builder *b = user;
+  if (!strcmp(key, "dram")) return load_dram(text, b->path, b, &b->first, diag);
+  if (!strcmp(key, "energy")) return tg_energy_load(text, b->path, &b->params->energy, diag);
+  if (!strcmp(key, bandwidth_key)) return read_bandwidth(text, &b->first.bandwidth, diag);
+  b->first.ports |= !strcmp(key, "port_bytes");
+  b->given++;
+  if (strcmp(key, "base") != 0) return set(b->params, key, text, diag);
+  b->based = true;
+  if (first && load_preset(text, b->params)) return TG_OK;
   return tg_fail(diag, TG_INVALID, "base: wants one of %s, and to be the first line", list + 2);
 }
 
-static tg_status load_file(const char *path, tg_params *params, tg_diag *diag) {
-  file_reader r = {.params = params, .path = path};
-  tg_status status = tg_spec_read(path, "parameter", take_line, &r, diag);
-  if (!status && !r.based && r.given < PARAMS)
+static tg_status load_file(builder *b, tg_diag *diag) {
+  tg_params *params = b->params;
+  FILE *file;
+  tg_diag why = {""};
+  if (tg_input_open(b->path, &file, NULL, &why))
+    return tg_fail(diag, TG_INVALID, "%s; the arrays there are: %s", why.message, list + 2);
+  fclose(file);
+  load_preset(names[0], params);
+  tg_status status = tg_spec_read(b->path, "parameter", take_line, b, diag);
+  const char *stem = strrchr(b->path, '/') ? strrchr(b->path, '/') + 1 : b->path;
+  snprintf(params->name, sizeof params->name, "%.*s", (int)strcspn(stem, "."), stem);
+  if (!status && !b->based && b->given < PARAMS)
     status = tg_fail(diag, TG_INVALID,
                      "names no base (`base: %s`, of %s, as the first line) and not all parameters", names[0],
                      list + 2);
+  if (!status) status = check_said(&b->first, diag);
   if (!status) status = tg_params_check(params, diag);
-  if (!status && r.bandwidth > 0) {
-    status = set_bandwidth(params, r.bandwidth, !r.ports, diag);
-    if (!status) status = tg_params_check(params, diag);
-  }
+  if (status) tg_diag_prefix(diag, "%s", b->path);
   return status;
 }
 
-tg_status tg_params_load(const char *name_or_file, tg_params *out_params, tg_diag *diag) {
-  if (load_preset(name_or_file, out_params)) return TG_OK;
-  FILE *file;
-  tg_diag why = {""};
-  if (tg_input_open(name_or_file, &file, NULL, &why))
-    return tg_fail(diag, TG_INVALID, "%s; the arrays there are: %s", why.message, list + 2);
-  load_preset(names[0], out_params);
-  const char *stem = strrchr(name_or_file, '/') ? strrchr(name_or_file, '/') + 1 : name_or_file;
-  snprintf(out_params->name, sizeof out_params->name, "%.*s", (int)strcspn(stem, "."), stem);
-  char name[sizeof out_params->name];
-  memcpy(name, out_params->name, sizeof name);
-  fclose(file);
-  tg_status status = load_file(name_or_file, out_params, diag);
-  memcpy(out_params->name, name, sizeof name);
-  if (status) tg_diag_prefix(diag, "%s", name_or_file);
+static tg_status take_settings(builder *b, const tg_array_request *request, tg_diag *diag) {
+  tg_status status = TG_OK;
+  for (size_t i = 0; !status && i < request->setting_count; i++) {
+    const char *bandwidth = value_for(request->settings[i], bandwidth_key);
+    b->later.ports |= value_for(request->settings[i], "port_bytes") != NULL;
+    status = bandwidth ? read_bandwidth(bandwidth, &b->later.bandwidth, diag)
+                       : tg_params_set(b->params, request->settings[i], diag);
+  }
+  if (!status && request->dram) status = load_dram(request->dram, NULL, b, &b->later, diag);
+  if (!status) status = check_said(&b->later, diag);
+  return status ? status : tg_params_check(b->params, diag);
+}
+
+/* Of two rates the later holds; the file's not where a later memory, or ports that are the memory, say another. */
+static tg_status settle_bandwidth(builder *b, tg_diag *dropped, tg_diag *diag) {
+  tg_params *params = b->params;
+  const uint32_t ports = params->port_bytes;
+  const bool own = b->later.bandwidth > 0;
+  const double rate = own ? b->later.bandwidth : b->first.bandwidth;
+  if (rate == 0) return TG_OK;
+  if (!own && (b->later.dram || (b->later.ports && tg_dram_is_simple(&params->dram)))) {
+    tg_fail(dropped, TG_OK, "%s: %s: %.4g GB/s is dropped: %s is given after it", b->path, bandwidth_key,
+            rate / 1e9, b->later.dram ? "another memory" : "port_bytes");
+    return TG_OK;
+  }
+  tg_status status = set_bandwidth(params, rate, !b->later.ports && (own || !b->first.ports), diag);
+  if (!status) status = tg_params_check(params, diag);
+  if (status && !own) tg_diag_prefix(diag, "%s", b->path);
+  if (!status && own && b->first.ports && params->port_bytes != ports)
+    tg_fail(dropped, TG_OK, "%s: port_bytes: %u is dropped: %s=%.4gGB/s takes %u", b->path, ports,
+            bandwidth_key, rate / 1e9, params->port_bytes);
   return status;
+}
+
+tg_status tg_params_build(const tg_array_request *request, tg_params *out_params, tg_diag *out_dropped,
+                          tg_diag *diag) {
+  builder b = {.params = out_params, .path = request->arch};
+  if (out_dropped) *out_dropped = (tg_diag){""};
+  tg_status status = load_preset(request->arch, out_params) ? TG_OK : load_file(&b, diag);
+  if (!status) status = take_settings(&b, request, diag);
+  return status ? status : settle_bandwidth(&b, out_dropped, diag);
+}
+
+tg_status tg_params_load(const char *name_or_file, tg_params *out_params, tg_diag *diag) {
+  return tg_params_build(&(tg_array_request){.arch = name_or_file}, out_params, NULL, diag);
 }

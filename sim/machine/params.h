@@ -21,15 +21,26 @@ typedef struct tg_params {
 /* The presets, of arrays.def; ended by NULL. */
 const char *const *tg_params_names(void);
 
-/* Loads a preset or a YAML file of `parameter: value` lines, with an optional `base: PRESET`, and optional `dram: DEVICE`
- * (a spec of dram_device.h), `dram_bandwidth: RATE` (as tg_params_apply has it) and `energy: PRICES` (of energy.h). */
-tg_status tg_params_load(const char *name_or_file, tg_params *out_params, tg_diag *diag);
-/* What --set and --dram say, in this order but for dram_bandwidth, which is last: "key=value" each. Checks the result.
- * dram_bandwidth=100GB/s makes that the peak of the memory behind the ports (tg_dram_device_scale), and ports that carry less
- * as wide as they need be, unless port_bytes is among the settings; of the device `simple`, whose rate is that of the ports,
- * it is their width. `dram`: NULL: as it is. */
-tg_status tg_params_apply(tg_params *params, const char *const *settings, size_t count, const char *dram,
+/* An array as it is asked for: a preset or a YAML file, and what is said after it. */
+typedef struct tg_array_request {
+  const char
+      *arch; /* a preset's name, or a file of `parameter: value` lines, with an optional `base: PRESET`, and
+                                  optional `dram: DEVICE` (a spec of dram_device.h), `dram_bandwidth: RATE` and
+                                  `energy: PRICES` (of energy.h) */
+  const char *const *settings; /* "key=value" each, in this order but for dram_bandwidth, which is last */
+  size_t setting_count;
+  const char *dram; /* another device; NULL: the array's */
+} tg_array_request;
+
+/* dram_bandwidth=100GB/s makes that the peak of the memory behind the ports (tg_dram_device_scale), and ports that carry less
+ * as wide as they need be, unless port_bytes is given beside it; of the device `simple`, whose rate is that of the ports, it is
+ * their width. It is applied once, to the array as all else leaves it: a rate that is given after the file's wins over it and
+ * over the file's ports, and a memory that is given after it over the file's rate. What of a file is dropped that way is
+ * one line of `out_dropped`, which is "" else. The result is checked. */
+tg_status tg_params_build(const tg_array_request *request, tg_params *out_params, tg_diag *out_dropped,
                           tg_diag *diag);
+/* A preset or a file alone. */
+tg_status tg_params_load(const char *name_or_file, tg_params *out_params, tg_diag *diag);
 /* Is it "key=value" of a parameter of arrays, or of dram_bandwidth, in its range? */
 tg_status tg_params_check_setting(const char *assignment, tg_diag *diag);
 /* Applies one "key=value". Ranges are checked; call tg_params_check after the last one. */

@@ -211,3 +211,36 @@ TG_TEST(command, lists_may_be_words_and_golden_errors_are_printed) {
   o = tegula("compile gemm.onnx --arch tiny -q -o - | cmp - gemm.tgb && ! test -e ./-");
   EXPECT_EQ(o->status, 0);
 }
+
+/* Hints stand below a tensor's lines, each once, after the policies that it is for: to mp1 and mp4 these weights are the same
+ * BF16 numbers, by rules of their own. */
+TG_TEST(command, hints_of_several_policies_are_printed) {
+  small_models();
+  const outcome *o = tegula("numerics gemm.onnx --policy mp4");
+  EXPECT_EQ(o->status, 0);
+  EXPECT_HAS(o->out,
+             "\n    mp4: precision: FP16 has 3 bits more, and the range fits (mp4: bf16 everywhere)\n");
+  o = tegula("numerics gemm.onnx --policy mp1 --policy mp4");
+  EXPECT_EQ(o->status, 0);
+  EXPECT_HAS(o->out, "\n    mp1: precision: FP16 has 3 bits more, and the range fits (mp1: ");
+  EXPECT_HAS(o->out,
+             "\n    mp4: precision: FP16 has 3 bits more, and the range fits (mp4: bf16 everywhere)\n");
+  o = tegula("numerics gemm.onnx --graphamp-preset mp4");
+  EXPECT_HAS(o->out, "\n    precision: FP16 has 3 bits more, and the range fits (mp4: bf16 everywhere)\n");
+}
+
+/* Three runs of a sweep compile the same array: what it drops of its file is said once. */
+TG_TEST(command, a_warning_is_said_once) {
+  small_models();
+  const outcome *o =
+      tegula("sweep gemm.onnx --arch wide.yaml --dram ddr4-3200 --policy mp0 --policy mp1 --timing-only");
+  EXPECT_EQ(o->status, 2);
+  EXPECT_EQ(shell("printf 'base: edge\\ndram_bandwidth: 500GB/s\\n' > wide.yaml"), 0);
+  o = tegula("sweep gemm.onnx --arch wide.yaml --dram ddr4-3200 --policy mp0 --policy mp1 --timing-only");
+  EXPECT_EQ(o->status, 0);
+  static const char line[] =
+      "wide.yaml: dram_bandwidth: 500 GB/s is dropped: another memory is given after it";
+  EXPECT_HAS(o->err, line);
+  const char *first = strstr(o->err, line);
+  EXPECT(first && !strstr(first + 1, line));
+}
