@@ -35,15 +35,15 @@ def read(path):
 # --- the action
 
 def run_action(action, given, environment, folder):
-    """The exit status of each step that runs, as GitHub would: text is put in, a failure ends all but `always()`."""
+    """The exit status of each step that runs, as GitHub would: inputs are put into `env`, a failure ends all but `always()`."""
     inputs = {name: one.get("default", "") for name, one in action["inputs"].items()} | given
     failed, statuses = False, []
     for step in action["runs"]["steps"]:
         condition = step.get("if", "")
         if (failed and condition != "always()") or (condition == "inputs.package == ''" and inputs["package"]):
             continue
-        script = EXPRESSION.sub(lambda match: inputs[match.group(1).removeprefix("inputs.")], step["run"])
-        done = subprocess.run(["bash", "--noprofile", "--norc", "-eo", "pipefail", "-c", script], cwd=folder, env=environment,
+        own = {name: EXPRESSION.sub(lambda match: inputs[match.group(1).removeprefix("inputs.")], value) for name, value in step.get("env", {}).items()}
+        done = subprocess.run(["bash", "--noprofile", "--norc", "-eo", "pipefail", "-c", step["run"]], cwd=folder, env=environment | own,
                               capture_output=True, text=True, check=False)
         statuses.append(done.returncode)
         failed |= done.returncode != 0
@@ -55,9 +55,10 @@ def check_action(command):
     check(action["runs"]["using"] == "composite" and action["name"] and action["description"], "the action is no composite action")
     steps = action["runs"]["steps"]
     for step in steps:
-        check(set(step) <= {"if", "shell", "run", "name"} and step["shell"] == "bash", f"a step has {set(step)}")
+        check(set(step) <= {"if", "shell", "run", "name", "env"} and step["shell"] == "bash", f"a step has {set(step)}")
         check(step.get("if", "always()") in ("always()", "inputs.package == ''"), f"a step runs if {step.get('if')}")
-    used = set(EXPRESSION.findall("\n".join(step["run"] for step in steps)))
+        check("${{" not in step["run"], f"text of others is put into a script: {step['run']}")
+    used = set(EXPRESSION.findall("\n".join(value for step in steps for value in step.get("env", {}).values())))
     check(used == {"inputs." + name for name in action["inputs"]}, f"the action uses {used}, and has {set(action['inputs'])}")
     with tempfile.TemporaryDirectory() as folder:
         os.mkdir(folder + "/bin")
@@ -78,6 +79,11 @@ def check_action(command):
         check("no baseline" in read(folder + "/summary"), f"the summary says {read(folder + '/summary')}")
         check(run_action(action, given | {"options": "--update-baseline"}, environment, folder) == [0, 0, 0], "the suite is to pass")
         check(json.loads(read(folder + "/tegula-results/results.json"))["summary"]["passed"] == 1, "one case is to pass")
+        check(run_action(action, given | {"options": "--label 'a b'"}, environment, folder) == [0, 0, 0], "a label in quotes is one word")
+        shell = '"; touch done; $(touch done) `touch done` #'  # none of it is to run
+        for name in action["inputs"]:
+            run_action(action, given | {name: shell}, environment, folder)
+            check(not os.path.exists(folder + "/done"), f"{name} is run by the shell")
 
 
 # --- workflows

@@ -402,7 +402,8 @@ TG_TEST(command, what_has_no_effect_is_said) {
   EXPECT_STR(tegula("inspect gemm.onnx --arch tiny --fp32-params -q")->err, "");
 }
 
-/* What the shell would offer: the words of the parameters' table, of the policies' and of the zoo. */
+/* What the shell would offer where there are no files: the words of the parameters' table, of the policies' and of the
+ * zoo. */
 TG_TEST(command, values_are_completed) {
   char line[1024];
   static const char *const cases[][2] = {{"run --arch e", "edge"},
@@ -413,7 +414,8 @@ TG_TEST(command, values_are_completed) {
   if (access(TEGULA_COMPLETION, R_OK)) SKIP("completions are not built");
   for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
     snprintf(line, sizeof line,
-             "bash -c '. %s; COMP_WORDS=(%s %s); COMP_CWORD=$((${#COMP_WORDS[@]} - 1)); _tegula; "
+             "mkdir -p nothing && cd nothing && bash -c '. %s; COMP_WORDS=(%s %s); "
+             "COMP_CWORD=$((${#COMP_WORDS[@]} - 1)); _tegula; "
              "[ \"${COMPREPLY[*]}\" = \"%s\" ]'",
              TEGULA_COMPLETION, TEGULA_COMMAND, cases[i][0], cases[i][1]);
     if (shell(line)) tg_test_fail(__FILE__, __LINE__, "%s is not completed as %s", cases[i][0], cases[i][1]);
