@@ -4,20 +4,19 @@
 #include <stdlib.h>
 #include <string.h>
 
+/* Letters of 15 pixels on 640 can still be read where a page shows the picture 400 pixels wide: an image keeps its shape. */
 enum {
-  WIDTH = 980,
-  HEIGHT = 560,
-  LEFT = 70,
-  RIGHT = 330,
-  TOP = 50,
-  BOTTOM = 60,
-  LINE = 16,   /* between labels */
+  WIDTH = 640,
+  HEIGHT = 540, /* of the plot; labels stand below */
+  LETTERS = 15,
+  LEFT = 62,
+  RIGHT = 62,
+  TOP = 56,
+  BOTTOM = 62,
+  LINE = 15,   /* between the labels' numbers at the plot's right */
+  BELOW = 21,  /* between labels */
   LONGEST = 34 /* letters of a name */
 };
-
-/* Of a window 400 pixels wide: the plot at 3/5 of its size, with letters that are larger by as much, and labels below. */
-static const double narrow = 0.56;
-enum { NARROW_LEFT = 12, NARROW_LINE = 20 };
 
 double tg_frame_x(double share) { return LEFT + share * (WIDTH - LEFT - RIGHT); }
 double tg_frame_y(double share) { return HEIGHT - BOTTOM - share * (HEIGHT - TOP - BOTTOM); }
@@ -39,27 +38,21 @@ static void escaped(FILE *out, const char *text, size_t most) {
 }
 
 void tg_frame_begin(FILE *out, const char *title, const char *across, const char *up, int labels) {
+  int height = HEIGHT + BELOW * labels + (labels ? BELOW / 2 : 0);
   fprintf(out,
-          "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"%d\" height=\"%d\" font-family=\"sans-serif\" "
-          "font-size=\"12\">\n<title>",
-          WIDTH, HEIGHT);
+          "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"%d\" height=\"%d\" viewBox=\"0 0 %d %d\" "
+          "style=\"max-width: 100%%; height: auto\" font-family=\"sans-serif\" font-size=\"%d\">\n<title>",
+          WIDTH, height, WIDTH, height, LETTERS);
   escaped(out, title, strlen(title));
   fprintf(out,
-          "</title>\n<style>\n@media (max-width: %dpx) and (orientation: portrait) {\n"
-          "  svg { width: 400px; height: %.0fpx }\n  .plot { transform: translate(%dpx, 4px) scale(%g); "
-          "font-size: 18px }\n"
-          "  .line { display: none }\n"
-          "  .label { transform: translate(14px, calc(%.0fpx + var(--at) * %dpx)); font-size: 13px "
-          "}\n}\n</style>\n"
-          "<rect width=\"100%%\" height=\"100%%\" fill=\"#fff\"/>\n<g class=\"plot\">\n",
-          WIDTH - 1, HEIGHT * narrow + NARROW_LINE * (labels + 1), NARROW_LEFT, narrow,
-          HEIGHT * narrow + NARROW_LINE, NARROW_LINE);
-  fprintf(out, "<text x=\"%d\" y=\"20\" font-size=\"1.35em\">", LEFT);
+          "</title>\n<rect width=\"100%%\" height=\"100%%\" fill=\"#fff\"/>\n"
+          "<text x=\"%d\" y=\"22\" font-size=\"1.2em\">",
+          LEFT);
   escaped(out, title, 40);
   fprintf(out,
-          "</text>\n<text x=\"%d\" y=\"42\" fill=\"#666\">%s</text>\n"
+          "</text>\n<text x=\"%d\" y=\"45\" fill=\"#666\">%s</text>\n"
           "<text x=\"%d\" y=\"%d\" text-anchor=\"middle\" fill=\"#666\">%s</text>\n",
-          LEFT, up, (LEFT + WIDTH - RIGHT) / 2, HEIGHT - 14, across);
+          LEFT, up, (LEFT + WIDTH - RIGHT) / 2, HEIGHT - 16, across);
 }
 
 void tg_frame_end(FILE *out) { fputs("</svg>\n", out); }
@@ -94,18 +87,21 @@ static void spread(tg_frame_label *labels, int count) {
 }
 
 void tg_frame_labels(FILE *out, tg_frame_label *labels, int count) {
-  enum { COLUMN = WIDTH - RIGHT + 24 };
-  fputs("</g>\n", out);
+  enum { COLUMN = WIDTH - RIGHT + 30, NAMES = 46 };
   qsort(labels, (size_t)count, sizeof *labels, by_height);
   spread(labels, count);
   for (int i = 0; i < count; i++) {
     const tg_frame_label *l = &labels[i];
+    const char *colour = l->colour ? l->colour : "#000", *weight = l->bold ? " font-weight=\"bold\"" : "";
+    int below = HEIGHT + BELOW * (i + 1) - BELOW / 2;
     fprintf(out,
-            "<polyline class=\"line\" fill=\"none\" stroke=\"#bbb\" points=\"%.1f,%.1f %d,%.1f %d,%.1f\"/>\n"
-            "<g class=\"label\" transform=\"translate(%d %.1f)\" style=\"--at: %d\"><text fill=\"%s\"%s>",
-            l->x + 5, l->y, COLUMN - 14, l->at, COLUMN - 4, l->at, COLUMN, l->at + 4, i,
-            l->colour ? l->colour : "#000", l->bold ? " font-weight=\"bold\"" : "");
+            "<polyline fill=\"none\" stroke=\"#bbb\" points=\"%.1f,%.1f %d,%.1f %d,%.1f\"/>\n"
+            "<text x=\"%d\" y=\"%.1f\" fill=\"%s\"%s>%d</text>\n"
+            "<text x=\"%d\" y=\"%d\" text-anchor=\"end\" fill=\"%s\"%s>%d</text>\n"
+            "<text x=\"%d\" y=\"%d\" fill=\"%s\"%s>",
+            l->x + 5, l->y, COLUMN - 14, l->at, COLUMN - 4, l->at, COLUMN, l->at + 5, colour, weight, i + 1,
+            NAMES - 10, below, colour, weight, i + 1, NAMES, below, colour, weight);
     escaped(out, l->name, LONGEST);
-    fprintf(out, " <tspan fill=\"#666\" font-weight=\"normal\">%s</tspan></text></g>\n", l->value);
+    fprintf(out, " <tspan fill=\"#666\" font-weight=\"normal\">%s</tspan></text>\n", l->value);
   }
 }

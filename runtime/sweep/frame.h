@@ -1,5 +1,5 @@
-/* A picture of points over two axes as SVG, with labels at its right that never lie on each other: in a narrow window,
- * as a phone's, they stand below it. */
+/* A picture of points over two axes as SVG. Numbers at its right, which never lie on each other, lead to labels below it: so it
+ * is narrow, and can be read as an image 400 pixels wide. */
 #ifndef TEGULA_RUNTIME_SWEEP_FRAME_H
 #define TEGULA_RUNTIME_SWEEP_FRAME_H
 
@@ -13,7 +13,7 @@ typedef struct tg_frame_label {
   const char *value;  /* in grey behind it */
   const char *colour; /* of the name; NULL: black */
   bool bold;
-  double at; /* where the label is: tg_frame_labels */
+  double at; /* where its number is: tg_frame_labels */
 } tg_frame_label;
 
 enum { TG_FRAME_MOST_LABELS = 28 };
@@ -25,7 +25,7 @@ double tg_frame_x(double share);
 double tg_frame_y(double share);
 void tg_frame_tick_x(FILE *out, double share, const char *text);
 void tg_frame_tick_y(FILE *out, double share, const char *text);
-/* At most TG_FRAME_MOST_LABELS, in the order of heights, each with a line to its point; sorts them. Everything else of the
+/* At most TG_FRAME_MOST_LABELS, numbered in the order of heights, each with a line to its point; sorts them. Everything else of the
  * picture is written before. */
 void tg_frame_labels(FILE *out, tg_frame_label *labels, int count);
 

@@ -7,12 +7,12 @@
 #include <math.h>
 
 enum {
-  WIDTH = 860,
-  HEIGHT = 420,
-  LEFT = 70,
+  WIDTH = 640, /* with letters of 15 pixels, as in runtime/sweep/frame.c */
+  HEIGHT = 400,
+  LEFT = 90,
   RIGHT = 30,
   TOP = 50,
-  BOTTOM = 50,
+  BOTTOM = 56,
   TICKS = 5,
   MOST_POINTS = 2000
 };
@@ -73,7 +73,7 @@ static void draw_axes(const plot *p) {
     fprintf(p->out, "<text x=\"%d\" y=\"%.1f\" text-anchor=\"end\">%.3g</text>\n", LEFT - 8, y + 4, loss);
     double step = round((double)(p->run->done - 1) * i / TICKS);
     fprintf(p->out, "<text x=\"%.1f\" y=\"%d\" text-anchor=\"middle\">%.0f</text>\n", across(p, step),
-            HEIGHT - BOTTOM + 18, step);
+            HEIGHT - BOTTOM + 20, step);
   }
   fprintf(p->out, "<text x=\"%d\" y=\"%d\" text-anchor=\"middle\">step</text>\n", (LEFT + WIDTH - RIGHT) / 2,
           HEIGHT - 12);
@@ -105,10 +105,11 @@ tg_status tg_run_write_svg(const tg_training_run *run, const char *path, tg_diag
   plot p = {.out = file.stream, .run = run};
   find_range(&p);
   fprintf(p.out,
-          "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"%d\" height=\"%d\" font-family=\"sans-serif\" "
-          "font-size=\"12\">\n<rect width=\"100%%\" height=\"100%%\" fill=\"#fff\"/>\n"
-          "<text x=\"%d\" y=\"28\" font-size=\"16\">%s, loss before each step</text>\n",
-          WIDTH, HEIGHT, LEFT, json_string_value(json_object_get(run->options, "--loss")));
+          "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"%d\" height=\"%d\" viewBox=\"0 0 %d %d\" "
+          "style=\"max-width: 100%%; height: auto\" font-family=\"sans-serif\" font-size=\"15\">\n<rect "
+          "width=\"100%%\" height=\"100%%\" fill=\"#fff\"/>\n"
+          "<text x=\"%d\" y=\"28\" font-size=\"18\">%s, loss before each step</text>\n",
+          WIDTH, HEIGHT, WIDTH, HEIGHT, LEFT, json_string_value(json_object_get(run->options, "--loss")));
   draw_axes(&p);
   draw_curve(&p);
   fputs("</svg>\n", p.out);

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""The pictures of sweeps in a browser, 1280 and 400 pixels wide: no text lies on another or leaves the window, and none is
-smaller than can be read.
+"""The pictures of sweeps and of losses in a browser, 1280 and 400 pixels wide, to which they shrink as an image does: no text lies on
+another or leaves the window, and none is smaller than can be read.
 
     tests/runtime/test_sweep_plots.py TEGULA CHROMIUM
 
@@ -17,9 +17,11 @@ import tempfile
 WIDTHS = (1280, 400)
 LEAST = 9  # pixels of a line of text
 PLOTS = {
-    "pareto": ["mlp.onnx", "--batch", "2", "--arch", "tiny", "--plot"],
-    "energy": ["mlp.onnx", "--arch", "tiny", "--arch", "edge", "--set", "port_bytes=16,32", "--policy", "mp0", "--policy", "mp1", "--policy", "high", "--plot-energy"],
-    "batches": ["mlp.onnx", "--arch", "tiny", "--batch-sweep", "--max-batch", "8", "--memory", "1.2M", "--plot"],
+    "pareto": ["sweep", "mlp.onnx", "--batch", "2", "--arch", "tiny", "--plot"],
+    "energy": ["sweep", "mlp.onnx", "--arch", "tiny", "--arch", "edge", "--set", "port_bytes=16,32", "--policy", "mp0", "--policy", "mp1", "--policy", "high", "--plot-energy"],
+    "batches": ["sweep", "mlp.onnx", "--arch", "tiny", "--batch-sweep", "--max-batch", "8", "--memory", "1.2M", "--plot"],
+    "losses": ["train", "DEMO/digits.onnx", "--data", "DEMO/digits.npy", "--labels", "DEMO/labels.npy", "--arch", "tiny", "--batch", "32", "--steps", "8", "--lr",
+               "0.1", "--plot"],
 }
 ASK = """<!doctype html><meta charset="utf-8"><style>body { margin: 0 }</style>%s<script>
 const texts = [...document.querySelectorAll("text")].map(t => [t.textContent, t.getBoundingClientRect()]);
@@ -42,11 +44,11 @@ def main():
     if not chromium or chromium.endswith("NOTFOUND"):
         print("skipped: there is no chromium here (Debian's package of that name)")
         sys.exit(77)
-    wrong = []
+    wrong, demo = [], os.path.abspath("runtime/demo")
     with tempfile.TemporaryDirectory() as folder:
         subprocess.run([command, "zoo", "mlp", "-q", "-o", "mlp.onnx"], check=True, cwd=folder)
         for name, words in PLOTS.items():
-            subprocess.run([command, "sweep", "-q", *words, name + ".svg"], check=True, cwd=folder)
+            subprocess.run([command, *(word.replace("DEMO", demo) for word in words), name + ".svg", "-q"], check=True, cwd=folder)
             with open(f"{folder}/{name}.svg", encoding="utf-8") as file:
                 page = ASK.replace("LEAST", str(LEAST)) % file.read()
             with open(f"{folder}/{name}.html", "w", encoding="utf-8") as file:
@@ -61,7 +63,7 @@ def main():
         sys.exit("not all pictures answered")
     for found in json.loads(html.unescape(answer[1])):
         wrong += [f"{found['name']}, {found['width']} pixels: {fault}" for fault in found["faults"]]
-        if found["width"] not in WIDTHS or sum("mp" in text for text in found["texts"]) < 2:
+        if found["width"] not in WIDTHS or sum("mp" in text or "step" in text for text in found["texts"]) < 2:
             wrong.append(f"not as it was asked for: {found}")
     if wrong:
         sys.exit("\n".join(wrong))
