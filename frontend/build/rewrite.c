@@ -19,6 +19,19 @@ tg_node *tg_rewrite_node(tg_graph *graph, tg_op op, const char *name, tg_value *
   return node;
 }
 
+tg_node *tg_rewrite_copy(tg_graph *graph, const tg_node *node, tg_value *const *inputs, tg_node *before) {
+  tg_node *copy = tg_graph_add_node(graph, node->op, node->name, inputs, node->input_count, before, -1);
+  for (int i = 0; i < node->attr_count; i++) copy->attrs[i] = node->attrs[i];
+  copy->disable_graphamp = node->disable_graphamp;
+  copy->origin = node->origin;
+  copy->casts = node->casts;
+  copy->rule = node->rule;
+  int64_t sizes[TG_MAX_RANK];
+  tg_value_sizes(tg_out(node), sizes);
+  tg_value_set_type(tg_out(copy), tg_out(node)->dtype, tg_out(node)->rank, sizes);
+  return copy;
+}
+
 tg_value *tg_rewrite_reshape(tg_graph *graph, tg_value *value, int rank, const int64_t *sizes,
                              tg_node *before) {
   bool same = rank == value->rank;

@@ -10,6 +10,9 @@ tg_node *tg_rewrite_node(tg_graph *graph, tg_op op, const char *name, tg_value *
 /* Attributes set by hand after tg_graph_add_node: types the node now. */
 void tg_rewrite_infer(tg_graph *graph, tg_node *node);
 
+/* A node like `node`, of these operands, its result typed as that of `node`; not of its id. */
+tg_node *tg_rewrite_copy(tg_graph *graph, const tg_node *node, tg_value *const *inputs, tg_node *before);
+
 /* The value in another shape or order, `value` itself where nothing changes. */
 tg_value *tg_rewrite_reshape(tg_graph *graph, tg_value *value, int rank, const int64_t *sizes,
                              tg_node *before);

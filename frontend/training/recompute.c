@@ -1,5 +1,7 @@
 #include "frontend/training/recompute.h"
 
+#include "frontend/build/rewrite.h"
+
 #include <stdlib.h>
 
 typedef struct pass {
@@ -29,15 +31,7 @@ static bool read_by_backward(const pass *p, const tg_value *value) {
 static tg_node *copy_before(tg_graph *graph, const tg_node *node, tg_node *before) {
   tg_value **inputs = TG_NEW_ARRAY(graph->arena, tg_value *, (size_t)node->input_count);
   for (int i = 0; i < node->input_count; i++) inputs[i] = tg_in(node, i);
-  tg_node *copy = tg_graph_add_node(graph, node->op, node->name, inputs, node->input_count, before, -1);
-  for (int i = 0; i < node->attr_count; i++) copy->attrs[i] = node->attrs[i];
-  copy->disable_graphamp = node->disable_graphamp;
-  copy->origin = node->origin;
-  copy->casts = node->casts;
-  int64_t sizes[TG_MAX_RANK];
-  tg_value_sizes(tg_out(node), sizes);
-  tg_value_set_type(tg_out(copy), tg_out(node)->dtype, tg_out(node)->rank, sizes);
-  return copy;
+  return tg_rewrite_copy(graph, node, inputs, before);
 }
 
 /* Uses behind forward take the copy, which stands before the first of them. */
