@@ -268,6 +268,13 @@ typedef enum tg_reduction { TG_REDUCE_FP32, TG_REDUCE_BF16SR } tg_reduction;
  * option, TG_ATTENTION_BLOCK: 256 where rows of V have at most 128 bytes, else 128. */
 enum { TG_ATTENTION_BLOCKS_OF = 64, TG_MOST_ATTENTION_BLOCK = 4096, TG_ATTENTION_BLOCK = -1 };
 
+/* Columns of BlockedAttention's result, of `columns` of V: with `logsum` rows are whole flits of 64 bytes, and the last
+ * one is behind all columns of V. */
+enum { TG_LOGSUM_COLUMNS = 16 };
+static inline int64_t tg_blocked_columns(int64_t columns, bool logsum) {
+  return logsum ? columns / TG_LOGSUM_COLUMNS * TG_LOGSUM_COLUMNS + TG_LOGSUM_COLUMNS : columns;
+}
+
 /* --- attributes */
 
 /* The operator must have the attribute. */

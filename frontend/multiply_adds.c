@@ -15,7 +15,9 @@ int64_t tg_multiply_adds(const tg_node *node) {
         tg_attr_int(node, TG_ATTR_ACCUMULATION) == TG_ACCUMULATE_BF16SR_EACH)
       return 0;
     return tg_value_elements(y) * a->dims[a->rank - 1].size;
-  case TG_OP_BLOCKED_ATTENTION: return tg_value_elements(y) * a->dims[a->rank - 1].size;
+  case TG_OP_BLOCKED_ATTENTION:
+    return tg_value_elements_between(y, 0, y->rank - 1) * b->dims[b->rank - 1].size *
+           a->dims[a->rank - 1].size;
   case TG_OP_MUL: return tg_attr_int(node, TG_ATTR_OF_PRODUCT) ? tg_value_elements(y) : 0;
   case TG_OP_GEMM: return tg_value_elements(y) * a->dims[!tg_attr_int(node, TG_ATTR_TRANS_A)].size;
   case TG_OP_CONV: return tg_value_elements(y) * filter_elements(b, tg_is_channels_last(node));

@@ -44,7 +44,8 @@ void tg_frontend_defaults(tg_frontend_options *options);
  *   carry their constants. Max and Min have two inputs or more.
  * - comparisons, And, Or, Xor, Not give 0 or 1 in bf16; they and Where take what is not 0 for true.
  * - Softmax, LogSoftmax: over the last dimension, flatten=0.
- * - BlockedAttention: X[..,M,N] in any format, V[..,N,D], batch dimensions broadcast; made where it is asked for.
+ * - BlockedAttention: X[..,M,N] in any format, V[..,N,D], batch dimensions broadcast; made where it is asked for; logsum 0, or
+ *   1 for results in f32.
  * - ReduceSum, ReduceMax, ReduceMin, ReduceProd, keepdims=1: over the last dimension of X[M,N], with
  * block > 0 so many elements of a row to a result; or over blocks of the middle dimension of X[A,M,N] with
  * block > 0, the last of which may be shorter.

@@ -171,7 +171,7 @@ static tg_status infer_blocked_attention(tg_graph *graph, tg_node *node, tg_diag
     return tg_fail(diag, TG_INVALID, "operands %s and %s do not fit", tg_value_type_text(x, graph->arena),
                    tg_value_type_text(v, graph->arena));
   sizes[rank++] = dx[x->rank - 2];
-  sizes[rank++] = dv[v->rank - 1];
+  sizes[rank++] = tg_blocked_columns(dv[v->rank - 1], tg_attr_int(node, TG_ATTR_LOGSUM) != 0);
   return tg_infer_result(node, v->dtype, rank, sizes, diag);
 }
 

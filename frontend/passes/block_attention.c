@@ -1,16 +1,22 @@
 /* Softmax of rows and the product that reads it as one operator, which goes over the row by blocks. */
 #include "frontend/base/math.h"
 #include "frontend/build/rewrite.h"
+#include "frontend/passes/block_gradient.h"
 #include "frontend/passes/passes.h"
 
-enum { WIDEST = 256 }; /* columns of V: a block of them has to fit beside what else there is */
+enum {
+  WIDEST = 256,           /* columns of V: a block of them has to fit beside what else there is */
+  BLOCKS_OF_GRADIENTS = 4 /* that backward takes at a time */
+};
 
-/* The Softmax of rows that the product alone reads, perhaps through a Cast, or NULL. */
-static tg_node *softmax_of(const tg_node *product) {
+/* The Softmax of rows that the product reads, perhaps through a Cast, or NULL. Does nothing else read it? */
+static tg_node *softmax_of(const tg_node *product, bool *out_alone) {
   tg_value *p = tg_in(product, 0);
+  *out_alone = true;
   for (int i = 0; i < 2; i++) {
     tg_node *node = p->producer;
-    if (!node || p->use_count != 1 || p->output_count) return NULL;
+    if (!node || p->output_count) return NULL;
+    *out_alone &= p->use_count == 1;
     if (node->op == TG_OP_SOFTMAX) return node;
     if (!tg_is_plain_cast(node)) return NULL;
     p = tg_in(node, 0);
@@ -39,25 +45,53 @@ static int64_t most_of(const tg_value *v, int64_t asked) {
   return most / TG_ATTENTION_BLOCKS_OF * TG_ATTENTION_BLOCKS_OF;
 }
 
+static bool is_worthwhile(const tg_node *product, const tg_node *softmax, int64_t block) {
+  const tg_value *x = tg_in(softmax, 0), *v = tg_in(product, 1);
+  if (x->rank < 2 || v->rank < 2 || product->forward >= 0) return false;
+  return x->dims[x->rank - 1].size > (block == TG_ATTENTION_BLOCK ? FEW : most_of(v, block)) &&
+         v->dims[v->rank - 1].size <= WIDEST && tg_value_elements(tg_out(product)) > 0;
+}
+
+/* The operator in the place of the product; with the logarithm of each row's sum, it is in FP32. */
+static tg_node *add_attention(tg_graph *graph, const tg_node *product, tg_node *softmax, int64_t block,
+                              bool logsum) {
+  tg_value *operands[] = {tg_in(softmax, 0), tg_in(product, 1)};
+  tg_node *made = tg_graph_add_node(graph, TG_OP_BLOCKED_ATTENTION, product->name, operands, 2,
+                                    (tg_node *)product, product->id);
+  tg_attr_set_int(made, TG_ATTR_BLOCK, block);
+  tg_attr_set_int(made, TG_ATTR_LOGSUM, logsum);
+  made->rule = product->rule;
+  made->disable_graphamp = product->disable_graphamp;
+  tg_out(made)->dtype = logsum ? TG_F32 : tg_out(product)->dtype;
+  tg_rewrite_infer(graph, made);
+  return made;
+}
+
+/* Of a training step: backward does without whole rows, too. False: it cannot. */
+static bool block_step(tg_graph *graph, tg_node *product, tg_node *softmax, int64_t block) {
+  tg_key_blocks *blocks = tg_find_key_blocks(graph, softmax, product, BLOCKS_OF_GRADIENTS * block);
+  if (!blocks) return false;
+  tg_value *all = tg_out(add_attention(graph, product, softmax, block, true)), *v = tg_in(product, 1);
+  int last = all->rank - 1;
+  int64_t columns = v->dims[v->rank - 1].size;
+  tg_value *y = tg_rewrite_slice(graph, all, last, 0, columns, 1, product),
+           *logsum = tg_rewrite_slice(graph, all, last, columns, 1, 1, product);
+  tg_use_key_blocks(graph, blocks, y, logsum);
+  tg_rewrite_replace(graph, product, tg_rewrite_cast(graph, y, tg_out(product)->dtype, product));
+  return true;
+}
+
 void tg_block_attention(tg_graph *graph, int64_t block) {
   TG_FOR_NODES_SAFE(graph, node) {
-    tg_node *softmax = is_plain(node) ? softmax_of(node) : NULL;
-    if (!softmax) continue;
-    tg_value *x = tg_in(softmax, 0), *v = tg_in(node, 1);
-    if (x->rank < 2 || v->rank < 2) continue;
-    int64_t columns = x->dims[x->rank - 1].size, most = most_of(v, block);
-    if (columns <= (block == TG_ATTENTION_BLOCK ? FEW : most) || v->dims[v->rank - 1].size > WIDEST ||
-        !tg_value_elements(tg_out(node)))
-      continue;
-    tg_value *operands[] = {x, v};
-    tg_node *made =
-        tg_graph_add_node(graph, TG_OP_BLOCKED_ATTENTION, node->name, operands, 2, node, node->id);
-    tg_attr_set_int(made, TG_ATTR_BLOCK, block_of(columns, most));
-    made->rule = node->rule;
-    made->disable_graphamp = node->disable_graphamp;
-    tg_out(made)->dtype = tg_out(node)->dtype;
-    tg_rewrite_infer(graph, made);
-    tg_rewrite_replace(graph, node, tg_out(made));
+    bool alone;
+    tg_node *softmax = is_plain(node) ? softmax_of(node, &alone) : NULL;
+    if (!softmax || !is_worthwhile(node, softmax, block)) continue;
+    const tg_value *x = tg_in(softmax, 0);
+    int64_t columns = x->dims[x->rank - 1].size, own = block_of(columns, most_of(tg_in(node, 1), block));
+    if (alone)
+      tg_rewrite_replace(graph, node, tg_out(add_attention(graph, node, softmax, own, false)));
+    else
+      block_step(graph, node, softmax, own);
   }
   tg_pass_remove_dead(graph);
 }

@@ -73,8 +73,9 @@ void tg_pass_transpose_products(
 void tg_narrow_products(tg_graph *graph, int64_t k_tile);
 void tg_pass_narrow_products(tg_graph *graph); /* of K tiles of 128 */
 
-/* Softmax and the MatMul that alone reads it to BlockedAttention, of rows of more than `block` columns, blocks of which
- * have at most so many, or TG_ATTENTION_BLOCK (--attention blocked); the pass by name: of the latter. */
+/* Softmax and the MatMul that reads it, alone but for gradients, which go by blocks, too (block_gradient.h), to
+ * BlockedAttention, of rows of more than `block` columns, blocks of which have at most so many, or TG_ATTENTION_BLOCK
+ * (--attention blocked); the pass by name: of the latter. */
 void tg_block_attention(tg_graph *graph, int64_t block);
 void tg_pass_block_attention(tg_graph *graph);
 

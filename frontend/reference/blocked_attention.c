@@ -67,7 +67,7 @@ void tg_reference_blocked_attention(const tg_node *node, const void *const *inpu
   float *wx = tg_reference_widen(x, inputs[0]), *wv = tg_reference_widen(v, inputs[1]);
   int64_t rows = x->dims[x->rank - 2].size, columns = x->dims[x->rank - 1].size,
           width = v->dims[v->rank - 1].size, block = tg_attr_int(node, TG_ATTR_BLOCK),
-          products = tg_value_elements_between(y, 0, y->rank - 2);
+          products = tg_value_elements_between(y, 0, y->rank - 2), wide = y->dims[y->rank - 1].size;
   row r = {.weights = tg_reference_scratch((size_t)block, sizeof(float)),
            .result = tg_reference_scratch((size_t)width + 1, sizeof(float))};
   for (int64_t p = 0; p < products; p++)
@@ -78,8 +78,9 @@ void tg_reference_blocked_attention(const tg_node *node, const void *const *inpu
       for (int64_t d = 0; d < width; d++) r.result[d] = 0;
       for (int64_t j = 0; j < columns; j += block)
         add_block(&r, mx + j, columns - j < block ? columns - j : block, mv + j * width, width, v->dtype);
-      for (int64_t d = 0; d < width; d++)
-        tg_store_f32(output, y->dtype, (size_t)((p * rows + m) * width + d), r.result[d] * (1 / r.sum));
+      for (int64_t d = 0; d < wide; d++)
+        tg_store_f32(output, y->dtype, (size_t)((p * rows + m) * wide + d),
+                     d < width ? r.result[d] * (1 / r.sum) : r.maximum + (float)log((double)r.sum));
     }
   free(r.weights);
   free(r.result);

@@ -26,8 +26,8 @@ enum { TG_STATE_MAXIMUM, TG_STATE_SUM, TG_STATE_CHANGE, TG_STATE_ROWS };
 
 typedef struct tg_blocked {
   const tg_kernel *kernel;
-  tg_gemm scores, context; /* of the latter shape, format and values count */
-  int64_t products, queries, keys;
+  tg_gemm scores, context;                                 /* of the latter shape, format and values count */
+  int64_t products, queries, keys, columns;                /* the latter of results */
   tg_matrices q, k, v, out, operand[TG_EPILOGUE_OPERANDS]; /* of the scores' epilogue; or the scores */
   int operand_kind[TG_EPILOGUE_OPERANDS], operand_count, out_kind; /* of streams */
   tg_dtype weights; /* format of what is multiplied with values */
@@ -49,8 +49,10 @@ static inline uint8_t tg_blocked_operands_context(const tg_blocked *a) {
 }
 static inline uint32_t tg_blocked_chunk(const tg_blocked *a) { return a->block / a->chunks; }
 static inline uint32_t tg_blocked_width(const tg_params *m, const tg_blocked *a) {
-  return (uint32_t)tg_round_up(a->context.n, tg_lanes(m));
+  return (uint32_t)tg_round_up(a->columns, tg_lanes(m));
 }
+/* Do results have the logarithm of the sum behind the columns of values? */
+static inline bool tg_blocked_has_logsum(const tg_blocked *a) { return a->columns != a->context.n; }
 /* Elements of a block of keys that are none, if any block has such. */
 static inline bool tg_blocked_is_ragged(const tg_blocked *a) {
   return a->keys != (int64_t)a->block * a->blocks;

@@ -140,12 +140,19 @@ static bool write_result(writer *w) {
   tg_mc *mc = w->mc;
   const tg_kernel *kernel = w->a->kernel;
   tg_value *root = tg_out(kernel->root);
-  int sum = 1 + 2 * w->a->added;
+  int sum = 1 + 2 * w->a->added, maximum = sum + 1 + w->a->added; /* streams */
   tg_mc_ref change = held(mc, 0), inverse = tg_mc_new(mc);
   (void)tg_mc_make_in(mc, inverse, tg_mc_reciprocal_normal(mc, tg_mc_load(mc, sum, false)));
+  tg_mc_ref logsum = TG_MC_NONE;
+  if (tg_blocked_has_logsum(w->a)) {
+    tg_mc_ref log = tg_mc_log(mc, tg_mc_load(mc, sum, false), TG_MC_SINGLE);
+    logsum = tg_mc_new(mc);
+    tg_mc_assign(mc, logsum, TG_ALU_add, tg_mc_load(mc, maximum, false), log, TG_MC_NONE);
+  }
   tg_mc_next_segment(mc);
   for (int u = 0; u < w->a->added; u++) {
     tg_mc_ref y = tg_mc_alu(mc, TG_ALU_mul, added(w, change, u), inverse, TG_MC_NONE);
+    if (logsum != TG_MC_NONE) y = tg_mc_alu_imm(mc, TG_ALU_tail, y, logsum, u);
     y = tg_round_to(mc, root->dtype, y, !kernel->fused_count);
     if (kernel->fused_count) y = tg_emit_expression(mc, w->c, kernel, root, y, NULL, 0);
     if (y == TG_MC_NONE) return false;

@@ -56,7 +56,7 @@ static bool view_result(const tg_compile *c, const tg_kernel *kernel, tg_blocked
   int64_t stride[TG_MAX_RANK];
   tg_stored_strides(c, kernel, stride);
   bool good = tg_attention_view(y, v, a->context.b_operand.stride, a->keys, a->context.n, &a->v) &&
-              tg_attention_view(y, y, stride, a->queries, a->context.n, &a->out);
+              tg_attention_view(y, y, stride, a->queries, a->columns, &a->out);
   a->v.value = a->context.b;
   if (a->context.b_transposed) tg_attention_transpose(&a->v);
   a->out.value = kernel->output;
@@ -94,7 +94,8 @@ bool tg_describe_blocked(const tg_compile *c, const tg_kernel *kernel, tg_blocke
   int64_t blocks = 2 * tg_div_up(a->keys, 2 * (int64_t)a->block);
   a->blocks = (uint32_t)blocks;
   describe_context(a, kernel);
-  if (a->products >= 1 << 20 || a->queries >= 1 << 20 || a->keys >= 1 << 20 || a->context.n >= 1 << 15)
+  a->columns = from_end(y, 1);
+  if (a->products >= 1 << 20 || a->queries >= 1 << 20 || a->keys >= 1 << 20 || a->columns >= 1 << 15)
     return false;
   return (!kernel->scores || describe_scores(&quiet, kernel, a)) && view_scores(a, kernel) &&
          view_result(c, kernel, a) && tg_blocked_set_microcode(&quiet, a) && tg_tile_blocked(c, a);

@@ -93,7 +93,7 @@ static tg_status emit(tg_compile *c, const tg_kernel *kernel) {
                    a.block);
   add_inputs(&e);
   tg_attention_plan_results(&e.b, c, &a.grid, &e.results, &a.out, a.out_kind, tg_blocked_width(c->m, &a),
-                            (uint32_t)a.context.n, &e.channels[TG_BLOCKED_OUT], &e.channels[TG_BLOCKED_AWAY]);
+                            (uint32_t)a.columns, &e.channels[TG_BLOCKED_OUT], &e.channels[TG_BLOCKED_AWAY]);
   static const int splits[] = {TG_BLOCKED_ADD, TG_BLOCKED_FINISH, TG_BLOCKED_BEGIN};
   tg_mc mc;
   if (!tg_blocked_microcode(c, &a, &mc)) return TG_INVALID;
@@ -122,7 +122,9 @@ static bool accepts(const tg_compile *c, const tg_node *node) {
 enum { CONSTANTS = 24 }; /* that its own microcode may need */
 
 static bool takes(const tg_compile *c, const tg_kernel *kernel, const tg_node *node, int waiting) {
-  return !tg_is_stochastic_cast(node) && tg_has_room(c, kernel, node, waiting, CONSTANTS, tg_mc_exp_table());
+  bool logsum = tg_attr_int(kernel->root, TG_ATTR_LOGSUM) != 0;
+  return !logsum && !tg_is_stochastic_cast(node) &&
+         tg_has_room(c, kernel, node, waiting, CONSTANTS, tg_mc_exp_table());
 }
 
 static bool fits(tg_compile *c, const tg_kernel *kernel) {

@@ -291,6 +291,11 @@ static void push_result(const writer *w, uint32_t first, bool loops) {
     tg_set_rotating(&s->at, ring, first % ring->count, loops ? TG_ROTATE_EACH : TG_ROTATE_NEVER);
     s->at.base += u * vector;
   }
+  if (tg_blocked_has_logsum(a)) {
+    set_state(w, in, stream, TG_STATE_MAXIMUM, false, 1);
+    in->vx.tail_step = (int64_t)tg_lanes(m) * a->added;
+    in->vx.tail_n = a->context.n;
+  }
   join(w, in, (tg_join){.channel = TG_BLOCKED_PRODUCT});
   join(w, in, (tg_join){.channel = TG_BLOCKED_OUT, .fills = true, .wait = 1});
 }

@@ -1,5 +1,5 @@
 /* Attention by blocks of keys: the same bits in one section and apart, on every array, with every tiling, on all engines;
- * close to whole rows' softmax, also where blocks are masked; and no scores in device memory. */
+ * close to whole rows' softmax, also where blocks are masked; and no scores in device memory. So are its gradients. */
 #include "frontend/pipeline.h"
 #include "tests/harness.h"
 #include "tests/mapper/run_graph.h"
@@ -77,7 +77,22 @@ static bool is_whole(const tg_program *program) {
   return false;
 }
 
-/* The output's bytes, copied to the arena; and does it agree with the reference? */
+/* The bytes of all outputs, one behind the other. */
+static void *copy_outputs(const mapped *run, tg_arena *arena, size_t *out_bytes) {
+  char *all = NULL;
+  *out_bytes = 0;
+  for (int pass = 0; pass < 2; pass++) {
+    size_t bytes, at = 0;
+    for (int i = 0; i < run->graph->output_count; i++, at += bytes) {
+      const void *output = output_of(run, i, &bytes);
+      if (all) memcpy(all + at, output, bytes);
+    }
+    if (!all) all = tg_arena_alloc(arena, *out_bytes = at, 64);
+  }
+  return all;
+}
+
+/* The outputs' bytes, on the arena; and do they agree with the reference? */
 static const void *run(const char *name, const char *text, const place *p, tg_precision_preset preset,
                        int block, tg_arena *arena, size_t *out_bytes, bool *out_whole) {
   tg_diag diag = {""};
@@ -96,9 +111,7 @@ static const void *run(const char *name, const char *text, const place *p, tg_pr
       !outputs_agree(&run, preset == TG_PRESET_MP0 ? 2e-6 : 0.02, &diag)) {
     tg_test_fail(__FILE__, __LINE__, "%s, mp%d on %s: %s", name, (int)preset, p->name, diag.message);
   } else {
-    const void *bytes = output_of(&run, 0, out_bytes);
-    copy = tg_arena_alloc(arena, *out_bytes, 1);
-    memcpy(copy, bytes, *out_bytes);
+    copy = copy_outputs(&run, arena, out_bytes);
     *out_whole = is_whole(run.program);
   }
   release_mapped(&run);
@@ -195,6 +208,83 @@ TG_TEST(blocked_attention, masks_hide_what_they_hide_from_rows) {
     free(text);
     tg_arena_release(&arena);
   }
+}
+
+/* Attention and its gradients, as a training step has them: of scores that have a scale and perhaps masks; 300 keys are two
+ * blocks of gradients, of which the second is shorter. */
+static const char gradients[] =
+    "graph \"g\"\ninput %q: f32[2,20,8]\ninput %k: f32[2,300,8]\ninput %v: f32[2,300,5]\ninput %g: "
+    "f32[2,20,5]\n"
+    "input %m: f32[20,300]\nconst %scale: f32[] = [0.35355339]\n"
+    "%kt = Transpose(%k) perm=[0,2,1]\n%s = MatMul(%q, %kt) @0\n%scaled = Mul(%s, %scale) @1\n"
+    "%masked = Add(%scaled, %m) @2\n%p = Softmax(%masked) axis=-1 @3\n%y = MatMul(%p, %v) @4\n"
+    "%vt = Transpose(%v) perm=[0,2,1] @5 forward=4:-1\n%dp = MatMul(%g, %vt) @6 forward=4:0\n"
+    "%pt = Transpose(%p) perm=[0,2,1] @7 forward=4:-1\n%dv = MatMul(%pt, %g) @8 forward=4:1\n"
+    "%w = Mul(%dp, %p) @9 forward=3:-1\n%r = ReduceSum(%w) axes=[2] keepdims=1 @10 forward=3:-1\n"
+    "%u = Sub(%dp, %r) @11 forward=3:-1\n%ds = Mul(%p, %u) @12 forward=3:0\n"
+    "%dx = Mul(%ds, %scale) @13 forward=1:0\n%kk = Transpose(%kt) perm=[0,2,1] @14 forward=0:-1\n"
+    "%dq = MatMul(%dx, %kk) @15 forward=0:0\n%qt = Transpose(%q) perm=[0,2,1] @16 forward=0:-1\n"
+    "%dk = MatMul(%qt, %dx) @17 forward=0:1\n"
+    "output \"y\" %y: f32\noutput \"dq\" %dq: f32\noutput \"dk\" %dk: f32\noutput \"dv\" %dv: f32\n";
+
+/* The largest tensor that is neither an input nor an output, in elements. */
+static uint64_t largest_tensor(const char *text, int block) {
+  tg_arena arena = {0};
+  tg_diag diag = {""};
+  mapped run;
+  uint64_t most = 0;
+  run_case what = {.text = text,
+                   .arch = "edge",
+                   .precision = {.preset = TG_PRESET_MP1, .attention_block = block},
+                   .map = {.seed = 1}};
+  if (map_text(&what, &run, &arena, &diag)) {
+    tg_test_fail(__FILE__, __LINE__, "%s", diag.message);
+  } else
+    for (uint32_t t = 0; t < run.program->tensor_count; t++) {
+      const tg_dram_tensor *tensor = &run.program->tensors[t];
+      uint64_t elements = 1;
+      for (uint32_t d = 0; d < tensor->rank; d++) elements *= (uint64_t)tensor->dims[d];
+      if (tensor->role != TG_ROLE_INPUT && tensor->role != TG_ROLE_OUTPUT && elements > most) most = elements;
+    }
+  release_mapped(&run);
+  tg_arena_release(&arena);
+  return most;
+}
+
+TG_TEST(blocked_attention, gradients_have_the_same_bits_everywhere) {
+  for (int preset = TG_PRESET_MP0; preset <= TG_PRESET_MP4; preset++) {
+    tg_arena arena = {0};
+    size_t bytes, got_bytes;
+    bool whole;
+    const void *want =
+        run("gradients", gradients, &apart, (tg_precision_preset)preset, 64, &arena, &bytes, &whole);
+    for (size_t p = 0; p < (preset < TG_PRESET_MP2 ? sizeof places / sizeof *places : 2) && want; p++) {
+      const void *got = run("gradients", gradients, &places[p], (tg_precision_preset)preset, 64, &arena,
+                            &got_bytes, &whole);
+      if (got && (!whole || got_bytes != bytes || memcmp(got, want, bytes) != 0))
+        tg_test_fail(__FILE__, __LINE__, "mp%d on %s: %s", preset, places[p].name,
+                     whole ? "other bits than apart" : "not one section");
+    }
+    tg_arena_release(&arena);
+  }
+}
+
+TG_TEST(blocked_attention, gradients_are_those_of_whole_rows) {
+  tg_arena arena = {0};
+  size_t bytes, exact_bytes;
+  bool whole;
+  const void *exact = run("gradients", gradients, &places[0], TG_PRESET_MP0, 0, &arena, &exact_bytes, &whole),
+             *blocked = run("gradients", gradients, &places[0], TG_PRESET_MP0, 64, &arena, &bytes, &whole);
+  ASSERT(exact && blocked);
+  EXPECT(whole);
+  EXPECT_EQ(bytes, exact_bytes);
+  expect_close(blocked, exact, bytes, "gradients");
+  tg_arena_release(&arena);
+}
+
+TG_TEST(blocked_attention, gradients_need_no_whole_rows_in_memory) {
+  EXPECT(largest_tensor(gradients, 0) >= 2 * 20 * 300);
+  EXPECT(largest_tensor(gradients, 64) <= 2 * 20 * 256);
 }
 
 /* Long rows, whose scores exact attention has in memory. */

@@ -288,4 +288,6 @@ words = torch.tensor((index * index // 3 + 5 * index) % 700).view(16, 128)
 write_policies("encoder", "--data words_x.npy --labels words_y.npy --batch 4 --classes-last --optimizer adam --lr 0.001",
                train("encoder", encoder, words, words * 11 % 700,
                      lambda y, t: functional.cross_entropy(y.flatten(0, 1), t.flatten()), lambda p: optim.Adam(p, 0.001), 4, 8),
-               [("fp32", "", 1e-5), ("mp1", " --graphamp-preset mp1", 0.01), ("autocast", " --amp autocast", 0.01)])
+               [("fp32", "", 1e-5), ("mp1", " --graphamp-preset mp1", 0.01), ("autocast", " --amp autocast", 0.01),
+                ("blocks", " --attention blocked:64", 1e-5),
+                ("blocks_mp1", " --attention blocked:64 --graphamp-preset mp1", 0.01)])
