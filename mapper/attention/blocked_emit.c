@@ -34,41 +34,28 @@ static const tg_channel_end ends[] = {
     {TG_BLOCKED_AWAY, TG_END_FREE | TG_END_AGCU},
 };
 
-/* Who fills them. */
-static tg_post own_source(const void *kernel, const tg_channel *channel, uint32_t r, uint32_t col) {
-  const emission *e = kernel;
-  return tg_post_to_agcu(channel, tg_grid_own_from_west(&e->a->grid, r, col), r, col);
-}
-static tg_post shared_source(const void *kernel, const tg_channel *channel, uint32_t r, uint32_t col) {
-  const emission *e = kernel;
-  return tg_post_to_agcu(channel, tg_grid_shared_from_west(&e->a->grid, r, col), r, col);
-}
-
 static bool open_channels(emission *e) {
   tg_channel_plan plans[TG_BLOCKED_ROLES];
   for (int i = 0; i < TG_BLOCKED_ROLES; i++) e->channels[i] = TG_CHANNEL_NONE;
   tg_blocked_plan_channels(e->b.m, e->a, plans);
   if (!tg_channels_place(&e->b, plans, TG_BLOCKED_ROLES, e->channels)) return false;
   tg_channels_open(&e->b, plans, ends, (int)(sizeof ends / sizeof *ends), e->channels);
-  e->channels[TG_BLOCKED_QUERIES].source = e->channels[TG_BLOCKED_OPERANDS_ALL].source = own_source;
-  e->channels[TG_BLOCKED_KEYS].source = e->channels[TG_BLOCKED_VALUES].source = shared_source;
+  e->channels[TG_BLOCKED_QUERIES].source = e->channels[TG_BLOCKED_OPERANDS_ALL].source =
+      tg_attention_own_source;
+  e->channels[TG_BLOCKED_KEYS].source = e->channels[TG_BLOCKED_VALUES].source = tg_attention_shared_source;
   return true;
 }
 
 /* ---- stores ---- */
-
-static void fill_store(const void *user, int port, uint32_t r, uint32_t col, tg_agcu_instr *store) {
-  const emission *e = user;
-  (void)port; /* the only one */
-  tg_attention_fill_store(e->b.m, &e->a->grid, &e->results, r, col, store);
-}
 
 static void emit_stage(void *user, const tg_stage *stage, tg_queue *queue, tg_turn at) {
   emission *e = user;
   switch ((tg_blocked_stage)stage->kind) {
   case TG_BLOCKED_MULTIPLY: tg_blocked_emit_products(e, queue, at); break;
   case TG_BLOCKED_COMPUTE: tg_blocked_emit_vops(e, queue, at); break;
-  case TG_BLOCKED_STORE: tg_egress_emit(&e->b, &e->results.egress, stage, queue, at, fill_store, e); break;
+  case TG_BLOCKED_STORE:
+    tg_egress_emit(&e->b, &e->results.egress, stage, queue, at, tg_attention_fill_store, &e->results);
+    break;
   default: tg_blocked_emit_loads(e, stage, queue, at);
   }
 }

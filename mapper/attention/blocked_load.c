@@ -6,7 +6,7 @@ typedef tg_blocked_emission emission;
 
 /* Of the LOADs of a stage that come together, the first one asks, and the last one tells. */
 static void meet(const emission *e, const tg_stage *stage, tg_instr *load, bool first, bool last) {
-  const tg_joint at = {.kernel = e, .in = load, .first = first, .last = last};
+  const tg_joint at = {.kernel = &e->results, .in = load, .first = first, .last = last};
   tg_stage_meet(stage, e->channels, TG_ALL_CHANNELS, &at);
 }
 

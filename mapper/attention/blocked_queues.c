@@ -21,7 +21,8 @@ typedef struct writer {
 } writer;
 
 static void join(const writer *w, tg_instr *in, tg_join join) {
-  const tg_joint at = {.kernel = w->e, .in = in, .r = w->at.r, .col = w->at.col, .first = true, .last = true};
+  const tg_joint at = {
+      .kernel = &w->e->results, .in = in, .r = w->at.r, .col = w->at.col, .first = true, .last = true};
   tg_join_channel(&w->e->channels[join.channel], &join, &at);
 }
 

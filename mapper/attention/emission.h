@@ -22,7 +22,8 @@ void tg_attention_emit_vop(tg_attention_emission *e, const tg_stage *stage, tg_q
 /* The waits and posts of an instruction at those of its stage's channels whose bits are set in `which`. */
 static inline void tg_attention_meet(const tg_attention_emission *e, const tg_stage *stage, uint64_t which,
                                      tg_instr *in, tg_turn at) {
-  const tg_joint joint = {.kernel = e, .in = in, .r = at.r, .col = at.col, .first = true, .last = true};
+  const tg_joint joint = {
+      .kernel = &e->results, .in = in, .r = at.r, .col = at.col, .first = true, .last = true};
   tg_stage_meet(stage, e->channels, which, &joint);
 }
 

@@ -37,16 +37,6 @@ static const tg_channel_end ends[] = {
     {TG_ROLE_CONTEXT_AWAY, TG_END_FREE | TG_END_AGCU},
 };
 
-/* Who fills them. */
-static tg_post own_source(const void *kernel, const tg_channel *channel, uint32_t r, uint32_t col) {
-  const emission *e = kernel;
-  return tg_post_to_agcu(channel, tg_grid_own_from_west(&e->a->grid, r, col), r, col);
-}
-static tg_post shared_source(const void *kernel, const tg_channel *channel, uint32_t r, uint32_t col) {
-  const emission *e = kernel;
-  return tg_post_to_agcu(channel, tg_grid_shared_from_west(&e->a->grid, r, col), r, col);
-}
-
 static bool open_channels(emission *e) {
   const tg_params *m = e->b.m;
   tg_channel_plan plans[TG_ATTENTION_ROLES];
@@ -54,8 +44,8 @@ static bool open_channels(emission *e) {
   tg_attention_plan_channels(m, e->a, plans);
   if (!tg_channels_place(&e->b, plans, TG_ATTENTION_ROLES, e->channels)) return false;
   tg_channels_open(&e->b, plans, ends, (int)(sizeof ends / sizeof *ends), e->channels);
-  e->channels[TG_ROLE_QUERIES].source = e->channels[TG_ROLE_SCORED_ALL].source = own_source;
-  e->channels[TG_ROLE_KEYS].source = e->channels[TG_ROLE_VALUES].source = shared_source;
+  e->channels[TG_ROLE_QUERIES].source = e->channels[TG_ROLE_SCORED_ALL].source = tg_attention_own_source;
+  e->channels[TG_ROLE_KEYS].source = e->channels[TG_ROLE_VALUES].source = tg_attention_shared_source;
   /* The inverse sums lie behind the exps, perhaps in the same bank: both are written, then read. */
   e->exps = e->sums = e->channels[TG_ROLE_KEPT].ring;
   e->sums.base += tg_attention_exp_rows(m, e->a);
@@ -121,12 +111,6 @@ static void emit_context(emission *e, const tg_stage *stage, tg_queue *queue, tg
 
 /* ---- stores ---- */
 
-static void fill_store(const void *user, int port, uint32_t r, uint32_t col, tg_agcu_instr *store) {
-  const emission *e = user;
-  (void)port; /* the only one */
-  tg_attention_fill_store(e->b.m, &e->a->grid, &e->results, r, col, store);
-}
-
 static void emit_stage(void *user, const tg_stage *stage, tg_queue *queue, tg_turn at) {
   emission *e = user;
   switch ((tg_attention_stage)stage->kind) {
@@ -137,7 +121,9 @@ static void emit_stage(void *user, const tg_stage *stage, tg_queue *queue, tg_tu
   case TG_STAGE_EXPS:
   case TG_STAGE_WEIGHTS:
   case TG_STAGE_CONTEXT: tg_attention_emit_vop(e, stage, queue, at); break;
-  case TG_STAGE_OUT: tg_egress_emit(&e->b, &e->results.egress, stage, queue, at, fill_store, e); break;
+  case TG_STAGE_OUT:
+    tg_egress_emit(&e->b, &e->results.egress, stage, queue, at, tg_attention_fill_store, &e->results);
+    break;
   }
 }
 

@@ -7,7 +7,7 @@ typedef tg_attention_emission emission;
 /* Of the LOADs of a channel that come together, the first one asks, and the last one tells. */
 static void meet(const emission *e, const tg_stage *stage, tg_attention_role role, tg_instr *load, bool first,
                  bool last) {
-  const tg_joint at = {.kernel = e, .in = load, .first = first, .last = last};
+  const tg_joint at = {.kernel = &e->results, .in = load, .first = first, .last = last};
   tg_stage_meet(stage, e->channels, UINT64_C(1) << role, &at);
 }
 

@@ -143,7 +143,7 @@ void tg_attention_plan_results(tg_build *b, const tg_compile *c, const tg_attent
                                tg_attention_results *out, const tg_matrices *at, int kind, uint32_t width,
                                uint32_t columns, const tg_channel *from, const tg_channel *away) {
   uint32_t pieces = x->rows / x->piece, row = tg_kind_flits(b->m, kind, width);
-  *out = (tg_attention_results){.at = at, .kind = kind};
+  *out = (tg_attention_results){.m = b->m, .grid = x, .at = at, .kind = kind};
   out->entry = tg_build_base(b, tg_place_of(c, at->value), 0, &out->residue);
   out->take = pieces > 1 ? width : columns; /* pieces lie next to each other */
   uint32_t sent = tg_kind_flits(b->m, kind, out->take);
@@ -157,11 +157,22 @@ void tg_attention_plan_results(tg_build *b, const tg_compile *c, const tg_attent
   out->egress = (tg_egress_plan){.ports = &out->port, .count = 1, .often = 1, .every = 1, .steps = 1};
 }
 
-void tg_attention_fill_store(const tg_params *m, const tg_attention_grid *x,
-                             const tg_attention_results *results, uint32_t r, uint32_t col,
-                             tg_agcu_instr *store) {
+tg_post tg_attention_own_source(const void *kernel, const tg_channel *channel, uint32_t r, uint32_t col) {
+  const tg_attention_results *results = kernel;
+  return tg_post_to_agcu(channel, tg_grid_own_from_west(results->grid, r, col), r, col);
+}
+
+tg_post tg_attention_shared_source(const void *kernel, const tg_channel *channel, uint32_t r, uint32_t col) {
+  const tg_attention_results *results = kernel;
+  return tg_post_to_agcu(channel, tg_grid_shared_from_west(results->grid, r, col), r, col);
+}
+
+void tg_attention_fill_store(const void *user, int port, uint32_t r, uint32_t col, tg_agcu_instr *store) {
+  const tg_attention_results *results = user;
+  const tg_attention_grid *x = results->grid;
+  (void)port; /* the only one */
   tg_attention_set_walk(store, results->at, tg_grid_padded(x), results->entry, results->residue);
-  tg_grid_set_rows(m, x, store, r, col);
+  tg_grid_set_rows(results->m, x, store, r, col);
   store->rows = store->m_delta[2] = x->piece;
   store->take = results->take;
   store->convert = results->kind == TG_STREAM_FP32 ? TG_CVT_32 : TG_CVT_16;

@@ -53,8 +53,10 @@ tg_instr *tg_attention_push_gemm(tg_build *b, tg_queue *queue, const tg_gemm *g,
 /* A VOP over `rows` rows, but for its streams. */
 tg_instr *tg_attention_push_vop(tg_build *b, tg_queue *queue, const tg_vx_instr *microcode, uint32_t rows);
 
-/* Results on their way to DRAM. */
+/* Results on their way to DRAM. The section's channels and stores know their tiles by it. */
 typedef struct tg_attention_results {
+  const tg_params *m;
+  const tg_attention_grid *grid;
   tg_store_port port;
   tg_egress_plan egress;
   const tg_matrices *at;
@@ -67,8 +69,8 @@ typedef struct tg_attention_results {
 void tg_attention_plan_results(tg_build *b, const tg_compile *c, const tg_attention_grid *x,
                                tg_attention_results *out, const tg_matrices *at, int kind, uint32_t width,
                                uint32_t columns, const tg_channel *from, const tg_channel *away);
-void tg_attention_fill_store(const tg_params *m, const tg_attention_grid *x,
-                             const tg_attention_results *results, uint32_t r, uint32_t col,
-                             tg_agcu_instr *store);
+/* Of what a tile has alone, and of what its group shares; a STORE's walk: all of tg_attention_results. */
+tg_channel_source tg_attention_own_source, tg_attention_shared_source;
+tg_store_fill tg_attention_fill_store;
 
 #endif

@@ -105,6 +105,21 @@ const void *output_of(const mapped *m, int index, size_t *out_bytes) {
   return m->dram->bytes + tensor->address;
 }
 
+const void *copy_outputs(const mapped *m, tg_arena *arena, size_t *out_bytes) {
+  size_t bytes, at = 0;
+  *out_bytes = 0;
+  for (int i = 0; i < m->graph->output_count; i++) {
+    output_of(m, i, &bytes);
+    *out_bytes += bytes;
+  }
+  char *all = tg_arena_alloc(arena, *out_bytes, 64);
+  for (int i = 0; i < m->graph->output_count; i++, at += bytes) {
+    const void *output = output_of(m, i, &bytes);
+    memcpy(all + at, output, bytes);
+  }
+  return all;
+}
+
 bool outputs_agree(const mapped *m, double tolerance, tg_diag *diag) {
   const tg_graph *graph = m->graph;
   tg_arena arena = {0};

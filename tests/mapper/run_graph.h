@@ -30,6 +30,8 @@ tg_status run_text(const run_case *what, mapped *out, tg_arena *arena, tg_diag *
 void release_mapped(mapped *m);
 /* The tensor of an output as the run left it; *out_bytes may be NULL. */
 const void *output_of(const mapped *m, int index, size_t *out_bytes);
+/* The bytes of all outputs, one behind the other, on the arena. */
+const void *copy_outputs(const mapped *m, tg_arena *arena, size_t *out_bytes);
 
 /* Compares each output of the run with the reference: bits equal if `tolerance` is 0, else |a-b| <=
  * tolerance * (1 + |b|). False with a diag on any difference. */

@@ -94,13 +94,11 @@ static const void *run(const model *m, const place *p, tg_precision_preset prese
   if (p->systemc) what.engine = &tg_engine_systemc;
 #endif
   memcpy(what.settings, p->settings, sizeof p->settings);
-  void *copy = NULL;
+  const void *copy = NULL;
   if (run_text(&what, &run, arena, &diag)) {
     tg_test_fail(__FILE__, __LINE__, "%s on %s: %s", m->name, p->name, diag.message);
   } else {
-    const void *bytes = output_of(&run, 0, out_bytes);
-    copy = tg_arena_alloc(arena, *out_bytes, 1);
-    memcpy(copy, bytes, *out_bytes);
+    copy = copy_outputs(&run, arena, out_bytes);
     *out_fused = is_fused(run.program);
   }
   release_mapped(&run);

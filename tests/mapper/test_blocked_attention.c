@@ -77,21 +77,6 @@ static bool is_whole(const tg_program *program) {
   return false;
 }
 
-/* The bytes of all outputs, one behind the other. */
-static void *copy_outputs(const mapped *run, tg_arena *arena, size_t *out_bytes) {
-  char *all = NULL;
-  *out_bytes = 0;
-  for (int pass = 0; pass < 2; pass++) {
-    size_t bytes, at = 0;
-    for (int i = 0; i < run->graph->output_count; i++, at += bytes) {
-      const void *output = output_of(run, i, &bytes);
-      if (all) memcpy(all + at, output, bytes);
-    }
-    if (!all) all = tg_arena_alloc(arena, *out_bytes = at, 64);
-  }
-  return all;
-}
-
 /* The outputs' bytes, on the arena; and do they agree with the reference? */
 static const void *run(const char *name, const char *text, const place *p, tg_precision_preset preset,
                        int block, tg_arena *arena, size_t *out_bytes, bool *out_whole) {
@@ -106,7 +91,7 @@ static const void *run(const char *name, const char *text, const place *p, tg_pr
   if (p->systemc) what.engine = &tg_engine_systemc;
 #endif
   memcpy(what.settings, p->settings, sizeof p->settings);
-  void *copy = NULL;
+  const void *copy = NULL;
   if (run_text(&what, &run, arena, &diag) ||
       !outputs_agree(&run, preset == TG_PRESET_MP0 ? 2e-6 : 0.02, &diag)) {
     tg_test_fail(__FILE__, __LINE__, "%s, mp%d on %s: %s", name, (int)preset, p->name, diag.message);
