@@ -89,6 +89,8 @@ module mx_control (
   // The instruction: rows of a block, those read for it (in whole groups), the pitch that follows.
   logic init, init_q, ends, turned_q, c_half_q;
   logic [2:0] idx_on;
+  logic [12:0] m_inner_q;
+  logic [31:0] skip_q;
   logic [25:0] rows, rows_q, fed, fed_beats, pitch_min, pitch_q;
   assign idx_on = {idx_i[2] != 20'd0, idx_i[1] != 20'd0, idx_i[0] != 20'd0};
   assign init = head_i.init && (head_i.init_levels & idx_on) == 3'd0;
@@ -117,6 +119,8 @@ module mx_control (
       turned_q <= head_i.sr_transposed;
       c_half_q <= c_addr_i[AccShift];
       rows_q <= rows;
+      skip_q <= head_i.sr_row_skip;
+      m_inner_q <= head_i.m_count[1];
       pitch_q <= fed_beats > pitch_min ? fed_beats : pitch_min;
     end
   end
@@ -247,6 +251,8 @@ module mx_control (
   assign write_o.turned = turned_q;
   assign write_o.tile_key = tile_key;
   assign write_o.sr_row = sr_row;
+  assign write_o.sr_skip = skip_q;
+  assign write_o.inner = m_inner_q;
   assign write_o.sr_col = sr_col;
 
   `ASSERT(InFlightDoesNotOverflow, !issue_o || end_i || in_flight_q != 2'd3)

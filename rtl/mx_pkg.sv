@@ -50,6 +50,8 @@ package mx_pkg;
     logic        turned;  // rows are columns of the result
     logic [31:0] tile_key;
     logic [31:0] sr_row;
+    logic [31:0] sr_skip;  // logical rows that are left out behind each inner row loop
+    logic [12:0] inner;    // rows of it
     logic [31:0] sr_col;
   } block_write_t;
 

@@ -22,7 +22,8 @@ module mx_write (
   logic            busy_q, fp32_q, half_q, last_q, round_q, first_q, beat_q;
   logic [25:0]     left_q;
   logic [15:0]     row_q;
-  logic [31:0]     row_key_q, col_key_q, hash_row_q, col_q;
+  logic [31:0]     row_key_q, col_key_q, hash_row_q, col_q, skip_q;
+  logic [12:0]     inner_q, inner_left_q;  // rows of the inner row loop
 
   always_ff @(posedge clk_i or negedge rst_ni) begin
     if (!rst_ni) busy_q <= 1'b0;
@@ -42,6 +43,9 @@ module mx_write (
       row_key_q <= block_i.turned ? block_i.tile_key ^ 32'h85EB_CA6B : block_i.tile_key;
       col_key_q <= block_i.turned ? block_i.tile_key : block_i.tile_key ^ 32'h85EB_CA6B;
       hash_row_q <= block_i.sr_row;
+      skip_q <= block_i.sr_skip;
+      inner_q <= block_i.inner;
+      inner_left_q <= block_i.inner;
       col_q <= block_i.sr_col;
     end else if (busy_q && tf32_i && !beat_q) begin
       beat_q <= 1'b1;
@@ -49,7 +53,8 @@ module mx_write (
       beat_q <= 1'b0;
       left_q <= left_q - 26'd1;
       row_q <= row_q + 16'd1;
-      hash_row_q <= hash_row_q + 32'd1;
+      inner_left_q <= inner_left_q == 13'd1 ? inner_q : inner_left_q - 13'd1;
+      hash_row_q <= hash_row_q + (inner_left_q == 13'd1 ? skip_q : 32'd0) + 32'd1;
       first_q <= 1'b0;
     end
   end

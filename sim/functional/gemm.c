@@ -163,7 +163,8 @@ static void round_units(run *r, const tg_gemm_vector *units, uint32_t count, uin
            row_hash[TG_GEMM_MC];
   bool transposed = r->in->sr_transposed;
   for (uint32_t m = 0; m < r->rows; m++) {
-    uint32_t row = r->g.sr_row + r->m0 + m;
+    uint32_t at = r->m0 + m, skipped = at / (uint32_t)r->in->m_count[1] * (uint32_t)r->in->sr_row_skip,
+             row = r->g.sr_row + at + skipped;
     row_hash[m] = transposed ? tg_sr_col_hash(tile_key, row) : tg_sr_row_hash(tile_key, row);
   }
   for (uint32_t u = 0; u < count; u++) {

@@ -71,7 +71,8 @@ static uint32_t rounded(const tg_execution *x, const tg_gemm_setup *g, const blo
   uint32_t before = at->kb * g->s + k < g->k_left ? at->kb * g->s + k : g->k_left;
   uint32_t tile_key =
       tg_sr_tile_key(g->sr_key, g->sr_tile + tg_chain_after(x->chain, (uint32_t)in->sr_k, before).tile);
-  uint32_t row = g->sr_row + m, col = at->sr_col + n;
+  uint32_t m0 = m / (uint32_t)in->m_count[1], row = g->sr_row + m + m0 * (uint32_t)in->sr_row_skip,
+           col = at->sr_col + n;
   uint32_t r = in->sr_transposed ? tg_sr_r16(tg_sr_row_hash(tile_key, col), tg_sr_col_hash(tile_key, row))
                                  : tg_sr_r16(tg_sr_row_hash(tile_key, row), tg_sr_col_hash(tile_key, col));
   return tg_bf16_to_f32(tg_bf16_stochastic(acc, r));

@@ -14,7 +14,7 @@
 #include <sys/stat.h>
 
 static const char magic[8] = {'T', 'E', 'G', 'U',
-                              'L', 'A', 0,   13}; /* the last byte is the version of the format */
+                              'L', 'A', 0,   14}; /* the last byte is the version of the format */
 
 /* Of the parameters: prices of actions change no program, and are not in its file. */
 enum { PARAMS_STORED = offsetof(tg_params, dram) + sizeof(tg_dram_device) };

@@ -112,6 +112,7 @@ static bool random_gemm(bench *b, const tg_mx_instr *like, tg_instr *out, tg_exe
   in->sr_key = draw(b, TG_BASES);
   in->sr_tile = tg_draw(&b->random) >> 8;
   in->sr_row = tg_draw(&b->random);
+  in->sr_row_skip = draw(b, 2) ? tg_draw(&b->random) : 0;
   in->sr_col = tg_draw(&b->random);
   for (int l = 0; l < TG_LEVELS; l++) {
     x->index[l] = draw(b, 2) ? 0 : draw(b, 4);

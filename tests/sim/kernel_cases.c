@@ -94,6 +94,7 @@ void kernel_add_gemm(tg_program *program, kernel_random *r, int format, unsigned
   in->sr_transposed = between(r, 0, 1);
   in->sr_key = between(r, 0, TG_BASES - 1);
   in->sr_tile = between(r, 0, 1000);
+  in->sr_row_skip = between(r, 0, 1) ? kernel_random_bits(r) : 0;
   in->sr_row = kernel_random_bits(r);
   in->sr_col = kernel_random_bits(r);
 }

@@ -89,6 +89,7 @@ static void draw_values(gen *g, tg_mx_instr *in, uint32_t s) {
   in->sr_key = rnd(g, TG_BASES);
   in->sr_tile = rnd(g, 1 << 24);
   in->sr_row = rnd(g, 1u << 31);
+  in->sr_row_skip = chance(g, 50) ? rnd(g, 1u << 31) : 0;
   in->sr_col = rnd(g, 1u << 31);
   for (int l = 0; l < TG_LEVELS; l++) {
     in->k_delta[l] = rnd(g, 3 * s);
