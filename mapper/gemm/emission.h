@@ -226,6 +226,8 @@ void tg_gemm_emit_transposition(tg_gemm_emission *e, const tg_stage *stage, uint
 void tg_gemm_emit_edges(tg_gemm_emission *e, uint32_t r, uint32_t col);
 void tg_gemm_emit_pool_rows(tg_gemm_emission *e, const tg_stage *stage, uint32_t r, uint32_t col);
 void tg_gemm_emit_pool_columns(tg_gemm_emission *e, const tg_stage *stage, uint32_t r, uint32_t col);
+/* Where a block's rows of results are in the product, whose accumulation rounds. */
+void tg_gemm_round_pixels(const tg_gemm_emission *e, tg_mx_instr *mx, uint32_t r, uint32_t col);
 void tg_gemm_load_marks(tg_gemm_emission *e, const tg_stage *stage, tg_queue *queue, uint32_t r, uint32_t col,
                         uint32_t mask);
 void tg_gemm_allocate_marks(tg_gemm_emission *e);

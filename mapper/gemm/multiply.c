@@ -26,6 +26,7 @@ static void set_rounding(const emission *e, tg_mx_instr *mx, uint32_t r, uint32_
   mx->sr_col = e->t.swapped ? row : column;
   (e->t.swapped ? mx->sr_col_delta : mx->sr_row_delta)[e->m_k_level] = tg_gemm_rows_a_pass(e);
   (e->t.swapped ? mx->sr_row_delta : mx->sr_col_delta)[e->n_k_level] = tg_gemm_col_delta(e);
+  if (e->t.pool_rows) tg_gemm_round_pixels(e, mx, r, col);
 }
 
 /* How much of K the tiles of a row multiply: the chunks of one part, or parts up to the end of K. */

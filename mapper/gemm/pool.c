@@ -8,7 +8,7 @@
  * VOPs; rows above and below it are products of padding, and each row of a block has a mark that says so, which a
  * LOAD makes: it is what fills up elements outside of bounds. */
 #include "frontend/base/math.h"
-#include "mapper/gemm/product.h"
+#include "mapper/gemm/tiling.h"
 
 static const uint32_t lowest = 0xff800000u;
 
@@ -57,6 +57,18 @@ static bool set_results(const tg_compile *c, const tg_kernel *kernel, tg_gemm *g
   return g->n == 1 || stored[3] == 1;
 }
 
+int64_t tg_gemm_pool_first_row(const tg_gemm *g, const tg_gemm_tiling *t, int64_t block) {
+  int64_t blocks = tg_div_up(g->pool.windows[0], t->pool_rows);
+  return block / blocks * g->image.pixels[0] + block % blocks * t->pool_rows * g->pool.step[0] -
+         g->pool.before[0];
+}
+
+bool tg_gemm_pool_rounds(const tg_gemm *g, const tg_gemm_tiling *t, uint32_t apart) {
+  int64_t blocks = tg_div_up(g->pool.windows[0], t->pool_rows);
+  bool ends_with_image = blocks * t->pool_rows * g->pool.step[0] == g->image.pixels[0];
+  return !g->k_tile || g->image.images == 1 || t->passes_m == 1 || ends_with_image || apart % blocks == 0;
+}
+
 /* What a VOP that goes down windows has streams and instructions for: vectors along the columns, which stay. */
 static bool has_vectors_only(const tg_gemm *g) {
   for (int x = 0; x < g->epilogue_operand_count; x++)
@@ -66,8 +78,8 @@ static bool has_vectors_only(const tg_gemm *g) {
 
 static bool may_pool(const tg_gemm *g) {
   const tg_gemm_image *image = &g->image;
-  bool plain = g->products == 1 && g->partials == 1 && !g->k_tile && !g->run && g->outs == 1 &&
-               !g->column_sums.count && !g->prologue.result && g->keeps == TG_KEEPS_NOTHING;
+  bool plain = g->products == 1 && g->partials == 1 && !g->run && g->outs == 1 && !g->column_sums.count &&
+               !g->prologue.result && g->keeps == TG_KEEPS_NOTHING;
   return plain && image->images && g->k > 0 && has_vectors_only(g) && !tg_gemm_rounds_results(g);
 }
 

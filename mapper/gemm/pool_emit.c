@@ -126,6 +126,22 @@ void tg_gemm_emit_pool_columns(emission *e, const tg_stage *stage, uint32_t r, u
   tg_gemm_meet(e, stage, tg_gemm_bit(TG_ROLE_OUT), in, r, col, true, true);
 }
 
+/* ---- rounding ---- */
+
+void tg_gemm_round_pixels(const emission *e, tg_mx_instr *mx, uint32_t r, uint32_t col) {
+  const tg_gemm_pool *pool = &e->g->pool;
+  const int64_t *pixels = e->g->image.pixels;
+  int64_t results = tg_gemm_block_results(&e->t), block = tg_gemm_row_first(e, r, col) / results,
+          next = block + tg_gemm_rows_a_pass(e) / results,
+          left = tg_gemm_first_window(e, r, col) * pool->step[1] - pool->before[1],
+          first = tg_gemm_pool_first_row(e->g, &e->t, block) * pixels[1] + left;
+  mx->sr_row = (uint32_t)(e->g->sr_row + first);
+  mx->sr_row_delta[e->m_k_level] =
+      (uint32_t)((tg_gemm_pool_first_row(e->g, &e->t, next) - tg_gemm_pool_first_row(e->g, &e->t, block)) *
+                 pixels[1]);
+  mx->sr_row_skip = (uint32_t)(pixels[1] - e->t.patch_columns);
+}
+
 /* ---- marks ---- */
 
 /* Its sign is that of a row of the image; LOADs fill up the others'. */

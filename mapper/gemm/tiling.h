@@ -95,6 +95,12 @@ static inline uint32_t tg_gemm_pool_width(const tg_gemm *gemm, uint32_t windows)
   return (uint32_t)((windows - 1) * gemm->pool.step[1] + (gemm->pool.taps[1] - 1) * gemm->pool.tap_step[1] +
                     1);
 }
+/* The row of the image, counted through all of them, at which block number `block` of a pool's windows begins: less than
+ * that of its image where the first windows begin above it. pool.c */
+int64_t tg_gemm_pool_first_row(const tg_gemm *gemm, const tg_gemm_tiling *t, int64_t block);
+/* Are blocks that a tile has one after the other, `apart` blocks apart, the same number of rows apart? Accumulation that
+ * rounds asks that: it counts rows of results. pool.c */
+bool tg_gemm_pool_rounds(const tg_gemm *gemm, const tg_gemm_tiling *t, uint32_t apart);
 /* Pieces, or rows of such, of a block. */
 static inline uint32_t tg_gemm_pool_groups(const tg_gemm_tiling *t) {
   return tg_gemm_block_results(t) / (t->mr * tg_gemm_pool_parts(t));

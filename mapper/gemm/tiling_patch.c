@@ -97,7 +97,7 @@ static void consider_strip(tg_tiling_search *s, tg_gemm_tiling t, uint32_t row_t
     t.passes_m = (uint32_t)tg_div_up(tg_patch_blocks(s->g, &t), row_tiles / t.strips);
     t.chunks = (uint32_t)x->taps[0];
     t.kc = (uint32_t)(x->taps[1] * x->channels);
-    consider(s, t);
+    if (tg_gemm_pool_rounds(s->g, &t, row_tiles / t.strips)) consider(s, t);
   }
 }
 

@@ -8,6 +8,7 @@
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 enum { SEED = 77, STEP = 3, NODE = 9 };
 
@@ -20,6 +21,7 @@ typedef struct chains {
   int64_t partials;   /* MatMul: parts of K, whose chains are added; 0: one chain */
   int64_t batch_rows; /* MatMul: rows of a batch element that has a B of its own; 0: one B for all */
   int64_t n, h, width, groups, cin, cout, kernel, stride, pad, oh, ow; /* Conv; cin, cout of a group */
+  int64_t window, hop, margin, ph, pw; /* a MaxPool of its result, whose windows the rows are; or 0 */
 } chains;
 
 /* The chain of [k, end); its first K tile has number `tile`. */
@@ -77,6 +79,23 @@ static void conv_pair(const chains *c, int64_t row, int64_t column, int64_t k, f
 static int64_t conv_place(const chains *c, int64_t row, int64_t column) {
   int64_t pixels = c->oh * c->ow;
   return (row / pixels * c->columns + column) * pixels + row % pixels;
+}
+
+/* The greatest of a window's sums, each rounded where it is in the convolution's result. */
+static float result(const chains *c, int64_t row, int64_t column, bool narrow, int k_tile) {
+  if (!c->window) return sum(c, row, column, narrow, k_tile);
+  int64_t n = row / (c->ph * c->pw), top = row / c->pw % c->ph * c->hop - c->margin,
+          left = row % c->pw * c->hop - c->margin;
+  float most = -INFINITY;
+  for (int64_t y = top; y < top + c->window; y++)
+    for (int64_t x = left; x < left + c->window; x++)
+      if (y >= 0 && y < c->oh && x >= 0 && x < c->ow)
+        most = fmaxf(most, sum(c, (n * c->oh + y) * c->ow + x, column, narrow, k_tile));
+  return most;
+}
+static int64_t pool_place(const chains *c, int64_t row, int64_t column) {
+  int64_t windows = c->ph * c->pw;
+  return (row / windows * c->columns + column) * windows + row % windows;
 }
 
 typedef struct product {
@@ -156,7 +175,7 @@ static const variant variants[] = {
 static void compare(const chains *c, const float *got, bool narrow, int k_tile, tg_diag *diag) {
   for (int64_t row = 0; row < c->rows; row++)
     for (int64_t column = 0; column < c->columns; column++) {
-      float want = sum(c, row, column, narrow, k_tile), value = got[c->place(c, row, column)];
+      float want = result(c, row, column, narrow, k_tile), value = got[c->place(c, row, column)];
       if (tg_f32_bits(value) == tg_f32_bits(want)) continue;
       tg_fail(diag, TG_MISMATCH, "row %lld, column %lld is %.9g, the model has %.9g", (long long)row,
               (long long)column, value, want);
@@ -244,6 +263,65 @@ TG_TEST(rounding, patches_in_slabs) {
     what.map.accum_bf16sr = usual[i] > 0;
     check_case(&conv, "in slabs", &what);
   }
+}
+
+#define POOLED(x, w, attributes, pool)                                                                       \
+  "graph \"g\"\ninput %x: f32" x "\ninput %w: f32" w "\n%c = Conv(%x, %w) " attributes                       \
+  " @9\n%y = MaxPool(%c) " pool " @3\noutput \"y\" %y: f32\n"
+#define AS_POOL .pair = conv_pair, .place = pool_place
+
+static const product pooled[] = {
+    {"windows_overlap",
+     POOLED("[1,3,25,23]", "[13,3,7,7]", "kernel_shape=[7,7] strides=[2,2] pads=[3,3,3,3]",
+            "kernel_shape=[3,3] strides=[2,2] pads=[1,1,1,1]"),
+     {42,          13,          147,        AS_POOL,     .n = 1,      .h = 25,  .width = 23,
+      .groups = 1, .cin = 3,    .cout = 13, .kernel = 7, .stride = 2, .pad = 3, .oh = 13,
+      .ow = 12,    .window = 3, .hop = 2,   .margin = 1, .ph = 7,     .pw = 6}},
+    {"blocks_end_with_images",
+     POOLED("[3,16,8,10]", "[24,16,3,3]", "kernel_shape=[3,3] pads=[1,1,1,1]",
+            "kernel_shape=[2,2] strides=[2,2]"),
+     {60, 24, 144, AS_POOL, .n = 3, .h = 8, .width = 10, .groups = 1, .cin = 16, .cout = 24, .kernel = 3,
+      .stride = 1, .pad = 1, .oh = 8, .ow = 10, .window = 2, .hop = 2, .ph = 4, .pw = 5}},
+    {"blocks_do_not_end_with_images",
+     POOLED("[5,4,9,9]", "[8,4,3,3]", "kernel_shape=[3,3]", "kernel_shape=[3,3] strides=[2,2]"),
+     {45, 8, 36, AS_POOL, .n = 5, .h = 9, .width = 9, .groups = 1, .cin = 4, .cout = 8, .kernel = 3,
+      .stride = 1, .oh = 7, .ow = 7, .window = 3, .hop = 2, .ph = 3, .pw = 3}},
+};
+
+static bool has_pool_in_drain(const tg_program *program) {
+  for (uint32_t i = 0; i < program->invocation_count; i++)
+    if (strstr(program->invocations[i].name, "Conv+MaxPool")) return true;
+  return false;
+}
+
+/* Where a pool is in the drain, rows of the accumulator are rows of windows, some of them twice. */
+static void check_pooled(const void *user) {
+  static const int k_tiles[] = {16, 5, 37};
+  const product *p = user;
+  int found = 0;
+  for (uint64_t seed = 0; seed <= 60 && found < 8; seed++) {
+    tg_arena arena = {0};
+    tg_diag diag = {""};
+    mapped m;
+    run_case what = {
+        .text = p->text,
+        .arch = seed % 2 ? "tiny" : "edge",
+        .precision.preset = TG_PRESET_MP1,
+        .map = {.accum_bf16sr = true, .k_tile = k_tiles[seed % 3], .seed = SEED, .any_tiling = seed},
+        .run = {.threads = 1, .seed = SEED, .step = STEP}};
+    EXPECT_EQ(map_text(&what, &m, &arena, &diag), TG_OK);
+    bool has = has_pool_in_drain(m.program);
+    release_mapped(&m);
+    tg_arena_release(&arena);
+    if (has) check_case(p, "in a drain", &what);
+    found += has;
+  }
+  EXPECT(found >= 4);
+}
+
+__attribute__((constructor)) static void register_pooled(void) {
+  for (size_t p = 0; p < sizeof pooled / sizeof *pooled; p++)
+    tg_test_register_row("rounding_pools", pooled[p].name, __FILE__, __LINE__, check_pooled, &pooled[p]);
 }
 
 /* Rows chosen by numbers are the table's, whatever is said of how products accumulate: they are computed as
