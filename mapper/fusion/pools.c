@@ -10,7 +10,7 @@ static double least_cycles(const tg_compile *c, const tg_kernel *kernel) {
                  (double)tg_value_elements(out) * tg_value_bytes_each(out);
   double around =
       c->m->config_cycles + 2.0 * tg_agcus(c->m) + c->m->dram_latency; /* its begin, end and first load */
-  return around + bytes / ((double)tg_agcus(c->m) * c->m->port_bytes);
+  return around + bytes / tg_peak_dram_bytes(c->m);
 }
 
 static bool is_max_pool(const tg_kernel *kernel) {

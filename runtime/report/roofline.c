@@ -8,13 +8,6 @@
 #include <math.h>
 #include <stdlib.h>
 
-double tg_peak_dram_bytes(const tg_params *params) {
-  double ports = (double)tg_agcus(params) * params->port_bytes;
-  if (tg_dram_is_simple(&params->dram)) return ports;
-  double device = (double)tg_dram_peak(&params->dram) / (1e6 * params->clock_mhz);
-  return device < ports ? device : ports;
-}
-
 static double mx_cycles(const tg_params *m, const uint64_t macs[TG_FMT_COUNT]) {
   double cycles = 0;
   for (int f = 0; f < TG_FMT_COUNT; f++) cycles += (double)macs[f] / ((double)tg_tiles(m) * tg_mx_rate(m, f));

@@ -12,8 +12,6 @@ typedef struct tg_bound {
   uint64_t cycles;           /* the larger of both, rounded up */
 } tg_bound;
 
-/* Bytes that all DRAM ports move in a cycle, or the data buses of the device behind them if these move fewer. */
-double tg_peak_dram_bytes(const tg_params *params);
 
 /* Of a run: compulsory are constants, as they are stored, and inputs once, outputs once, and what stays on
  * the device from run to run once each way; of a tensor that is read by index alone as many bytes as are chosen, at most

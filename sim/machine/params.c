@@ -111,6 +111,13 @@ static double ports_peak(const tg_params *params) {
   return 1e6 * params->clock_mhz * tg_agcus(params) * params->port_bytes;
 }
 
+double tg_peak_dram_bytes(const tg_params *params) {
+  double ports = (double)tg_agcus(params) * params->port_bytes;
+  if (tg_dram_is_simple(&params->dram)) return ports;
+  double device = (double)tg_dram_peak(&params->dram) / (1e6 * params->clock_mhz);
+  return device < ports ? device : ports;
+}
+
 static tg_status set_bandwidth(tg_params *params, double rate, bool may_widen, tg_diag *diag) {
   enum { MOST_PORT_BYTES = 64 };
   tg_params wide = *params;

@@ -60,6 +60,8 @@ static inline uint32_t tg_atom_cycles(const tg_params *m) { return 64 / m->port_
 static inline uint32_t tg_tiles(const tg_params *m) { return m->rows * m->cols; }
 /* Hops from the section control, at the north-west corner, to the farthest tile. */
 static inline uint32_t tg_control_distance(const tg_params *m) { return m->rows + m->cols; }
+/* Bytes that all DRAM ports move in a cycle, or the data buses of the device behind them if these move fewer. */
+double tg_peak_dram_bytes(const tg_params *params);
 static inline uint32_t tg_agcus(const tg_params *m) { return m->rows + m->cols; }
 
 #ifdef __cplusplus
