@@ -304,6 +304,12 @@ static inline bool tg_rounds_sums(const tg_node *matmul) {
 static inline bool tg_is_stochastic_cast(const tg_node *node) {
   return node && node->op == TG_OP_CAST && tg_attr_int(node, TG_ATTR_STOCHASTIC);
 }
+/* A convolution of one channel a group, in the array's layout: the vector unit's own, no product of mx. */
+static inline bool tg_is_depthwise(const tg_node *node) {
+  if (node->op != TG_OP_CONV) return false;
+  int64_t group = tg_attr_int(node, TG_ATTR_GROUP);
+  return group > 1 && group == tg_in(node, 0)->dims[3].size && group == tg_out(node)->dims[3].size;
+}
 static inline bool tg_is_plain_cast(const tg_node *node) {
   return node && node->op == TG_OP_CAST && !tg_attr_int(node, TG_ATTR_STOCHASTIC);
 }

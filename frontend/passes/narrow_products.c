@@ -112,12 +112,6 @@ static int64_t length_of(const tg_node *product) {
   return b->dims[0].size * b->dims[1].size * channels;
 }
 
-static bool is_depthwise(const tg_node *product) {
-  if (product->op != TG_OP_CONV) return false;
-  int64_t group = tg_attr_int(product, TG_ATTR_GROUP);
-  return group > 1 && group == tg_in(product, 0)->dims[3].size && group == tg_out(product)->dims[3].size;
-}
-
 static void narrow(tg_graph *graph, tg_value *value) {
   value->dtype = TG_BF16;
   tg_value *wide = tg_rewrite_cast(graph, value, TG_F32, value->producer->next);
@@ -135,8 +129,9 @@ static void narrow_product(tg_graph *graph, tg_node *product, int64_t k_tile) {
       !is_widened_by_all(value, MAX_HOPS))
     return;
   narrow(graph, value);
-  if (gate && is_depthwise(product)) narrow(graph, gate); /* no kernel goes on to f(x) x: it is stored */
-  if (length_of(product) <= k_tile) tg_attr_set_int(product, TG_ATTR_ACCUMULATION, TG_ACCUMULATE_TO_RESULT);
+  if (gate && tg_is_depthwise(product)) narrow(graph, gate); /* no kernel goes on to f(x) x: it is stored */
+  if (tg_is_depthwise(product) || length_of(product) <= k_tile)
+    tg_attr_set_int(product, TG_ATTR_ACCUMULATION, TG_ACCUMULATE_TO_RESULT);
 }
 
 /* Products look through a Transpose to what is widened before it, not through both in the other order. */

@@ -18,7 +18,8 @@ int tg_gemm_conversion(const tg_value *source, const tg_value *operand) {
 static int64_t rounded_tile(const tg_compile *c, const tg_node *node) {
   if (node->op == TG_OP_MATMUL && tg_attr_int(node, TG_ATTR_ACCUMULATION) == TG_ACCUMULATE_BF16SR_EACH)
     return 1;
-  return tg_rounds_accumulation(c, node) ? c->options.k_tile : 0;
+  if (!tg_rounds_accumulation(c, node)) return 0;
+  return tg_is_depthwise(node) ? INT32_MAX : c->options.k_tile; /* one K tile, however many positions */
 }
 
 static tg_status set_formats(tg_compile *c, const tg_kernel *kernel, tg_gemm *g) {

@@ -80,14 +80,11 @@ static tg_status emit_depthwise(tg_compile *c, const tg_kernel *kernel) {
   return tg_emit_windows(c, kernel, &lines, &streamed);
 }
 
-/* The vector unit accumulates in FP32, and multiplies as exactly as mx. It rounds a chain once, behind its end. */
+/* The vector unit accumulates in FP32, and multiplies as exactly as mx. It rounds a chain once, behind its end:
+ * the window is the K tile. */
 static bool is_depthwise(const tg_compile *c, const tg_node *node) {
-  if (node->op != TG_OP_CONV) return false;
-  int64_t group = tg_attr_int(node, TG_ATTR_GROUP);
-  const tg_dim *taps = tg_in(node, 1)->dims;
-  return (!tg_rounds_accumulation(c, node) || taps[0].size * taps[1].size <= c->options.k_tile) &&
-         group > 1 && group == tg_in(node, 0)->dims[3].size && group == tg_out(node)->dims[3].size &&
-         tg_windows_have_room(node);
+  (void)c;
+  return tg_is_depthwise(node) && tg_windows_have_room(node);
 }
 
 /* An instruction has one key to round by. */

@@ -83,7 +83,8 @@ static int64_t conv_place(const chains *c, int64_t row, int64_t column) {
 
 /* The greatest of a window's sums, each rounded where it is in the convolution's result. */
 static float result(const chains *c, int64_t row, int64_t column, bool narrow, int k_tile) {
-  if (!c->window) return sum(c, row, column, narrow, k_tile);
+  bool depthwise = c->groups > 1 && c->cin * c->cout == 1; /* one K tile, however long */
+  if (!c->window) return sum(c, row, column, narrow, depthwise && k_tile ? (int)c->k : k_tile);
   int64_t n = row / (c->ph * c->pw), top = row / c->pw % c->ph * c->hop - c->margin,
           left = row % c->pw * c->hop - c->margin;
   float most = -INFINITY;
