@@ -146,12 +146,15 @@ double tg_gemm_traffic(const tg_gemm_tiling *t, const tg_stages *stages) {
   return passes * (chunks * (all.west.load + all.north.load) + all.west.drain + all.north.drain);
 }
 
-/* What a memory device takes at its peak for all that the section moves, where ports could move more. */
-static double memory_cycles(const tg_params *m, const tg_gemm_tiling *t, const ports *all) {
+double tg_gemm_memory_cycles(const tg_compile *c, const tg_gemm *g, const tg_gemm_tiling *t) {
+  const tg_params *m = c->m;
   if (tg_dram_is_simple(&m->dram)) return 0;
+  tg_stages stages;
+  tg_gemm_list_stages(m, g, t, &stages);
+  ports all = ports_of(&stages);
   double chunks = (double)t->chunks * t->parts, passes = (double)tg_gemm_row_blocks(t) * t->passes_n,
-         block = chunks * (m->rows * all->west.load + m->cols * all->north.load) + m->rows * all->west.drain +
-                 m->cols * all->north.drain;
+         block = chunks * (m->rows * all.west.load + m->cols * all.north.load) + m->rows * all.west.drain +
+                 m->cols * all.north.drain;
   return passes * block * m->port_bytes / tg_peak_dram_bytes(m);
 }
 
@@ -175,7 +178,6 @@ double tg_gemm_cycles(const tg_compile *c, const tg_gemm *g, const tg_gemm_tilin
   double period = tg_max_double(pass_cycles(&s, &all, false), port_period(&s, &all)),
          load = tg_max_double(all.west.load, all.north.load), first = period;
   if (!t->producers) first = tg_max_double(pass_cycles(&s, &all, true), (chunks - 1) * load + s.multiply);
-  double work = strips * (first + drain) + (passes - strips) * period +
-                (t->producers ? 0 : passes * chunks * CHUNK_CYCLES) + handing_on;
-  return strips * ends + tg_max_double(work, memory_cycles(m, t, &all)) + (strips - 1) * TG_SECTION_CYCLES;
+  return strips * (ends + first + drain) + (passes - strips) * period + (strips - 1) * TG_SECTION_CYCLES +
+         (t->producers ? 0 : passes * chunks * CHUNK_CYCLES) + handing_on;
 }

@@ -240,6 +240,8 @@ double tg_gemm_cycles(const tg_compile *c, const tg_gemm *gemm, const tg_gemm_ti
                       const struct tg_stages *stages);
 /* Cycles of ports of both sides together. */
 double tg_gemm_traffic(const tg_gemm_tiling *t, const struct tg_stages *stages);
+/* What a memory device takes at its peak for all that the section moves, which ports may move faster; 0 without one. */
+double tg_gemm_memory_cycles(const tg_compile *c, const tg_gemm *gemm, const tg_gemm_tiling *t);
 /* At least so many, however the operands come and the results leave. */
 double tg_gemm_least_cycles(const tg_compile *c, const tg_gemm *gemm, const tg_gemm_tiling *t);
 
