@@ -154,10 +154,32 @@ static void sink_widening(tg_graph *graph, tg_node *node) {
   narrow(graph, y);
 }
 
+static bool is_read_by_products(const tg_value *value) {
+  for (const tg_use *use = value->uses; use; use = use->next)
+    if (!tg_op_is(use->node->op, TG_IS_GEMM) || use->input > 1) return false;
+  return value->use_count && !value->output_count;
+}
+
+/* What scales such a tensor, as the gates of channels do, where products alone read it. */
+static void narrow_scaled(tg_graph *graph, tg_node *node) {
+  tg_value *y = tg_out(node);
+  if (node->op != TG_OP_MUL || node->disable_graphamp || y->dtype != TG_F32 || !is_read_by_products(y))
+    return;
+  for (int i = 0; i < 2; i++) {
+    const tg_node *cast = tg_in(node, i)->producer;
+    if (!tg_is_plain_cast(cast) || tg_in(cast, 0)->dtype != TG_BF16 ||
+        !tg_value_same_shape(tg_in(cast, 0), y))
+      continue;
+    narrow(graph, y);
+    return;
+  }
+}
+
 void tg_narrow_products(tg_graph *graph, int64_t k_tile) {
   TG_FOR_NODES_SAFE(graph, node) {
     if (accumulates_as_asked(node)) narrow_product(graph, node, k_tile);
     sink_widening(graph, node);
+    narrow_scaled(graph, node);
   }
   tg_pass_remove_dead(graph);
 }

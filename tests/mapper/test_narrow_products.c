@@ -31,6 +31,13 @@ static const char *const models[] = {
     "%t = Mul(%s, %scale) @5\n%p = Softmax(%t) axis=-1 @6\n%c = MatMul(%p, %vt) @7\n"
     "%ct = Transpose(%c) perm=[0,2,1,3]\n%cr = Reshape(%ct) shape=[2,37,24]\n%y = MatMul(%cr, %o) @8\n"
     "output \"y\" %y: f32\n",
+    /* scaled by numbers of its channels: what the next convolution alone reads is BF16, too */
+    "graph \"g\"\ninput %x: f32[2,13,9,11]\nconst %w: f32[16,13,3,3] = seeded(1, 0.2)\n"
+    "const %b: f32[16] = seeded(2, 0.5)\nconst %g: f32[16,16,1,1] = seeded(3, 0.3)\n"
+    "const %v: f32[8,16,3,3] = seeded(4, 0.3)\n%a = Conv(%x, %w, %b) kernel_shape=[3,3] pads=[1,1,1,1] @0\n"
+    "%r = Relu(%a) @1\n%m = GlobalAveragePool(%r) @2\n%c = Conv(%m, %g) kernel_shape=[1,1] @3\n"
+    "%s = Sigmoid(%c) @4\n%z = Mul(%r, %s) @5\n%y = Conv(%z, %v) kernel_shape=[3,3] pads=[1,1,1,1] @6\n"
+    "output \"y\" %y: f32\n",
 };
 
 typedef struct place {
