@@ -88,6 +88,22 @@ static json_t *ratio(double over, double under) {
   return over > 0 && under > 0 ? json_real(over / under) : json_null();
 }
 
+/* Of the rows of one array and policy, and of no batch or the same, the one that does not round; NULL: there is none. */
+static const json_t *unrounded(json_t *rows, const json_t *row) {
+  static const char *const same[] = {"array", "policy", "batch"};
+  size_t i;
+  json_t *other;
+  json_array_foreach(rows, i, other) {
+    bool fits = !strcmp(json_string_value(json_object_get(other, "tiling_accum")), "fp32");
+    for (size_t k = 0; k < sizeof same / sizeof *same; k++) {
+      const json_t *a = json_object_get(row, same[k]), *b = json_object_get(other, same[k]);
+      fits = fits && (a == b || (a && b && json_equal(a, b)));
+    }
+    if (fits) return other;
+  }
+  return NULL;
+}
+
 void tg_sweep_finish(json_t *rows, const json_t *mp0) {
   size_t i;
   json_t *row;
@@ -96,6 +112,9 @@ void tg_sweep_finish(json_t *rows, const json_t *mp0) {
                         ratio(number_of(row, "samples_per_second"), number_of(mp0, "samples_per_second")));
     json_object_set_new(row, "saving_over_mp0",
                         ratio(number_of(mp0, "joules_per_sample"), number_of(row, "joules_per_sample")));
+    if (!strcmp(json_string_value(json_object_get(row, "tiling_accum")), "fp32")) continue;
+    json_object_set_new(row, "cycles_over_fp32",
+                        ratio(number_of(row, "cycles"), number_of(unrounded(rows, row), "cycles")));
   }
   find_front(rows, "speedup_over_mp0", "pareto");
   find_front(rows, "saving_over_mp0", "pareto_energy");

@@ -25,7 +25,8 @@ json_t *tg_sweep_row(const tg_session *session, const char *policy, const char *
 /* A row of a policy that could not run. */
 json_t *tg_sweep_failed_row(const char *policy, const char *accumulation, const char *why);
 /* Adds `speedup_over_mp0` and `saving_over_mp0`, the energy of the row `mp0` over a row's own, and `pareto` and
- * `pareto_energy`: no row is both faster, or cheaper, and more accurate. */
+ * `pareto_energy`: no row is both faster, or cheaper, and more accurate. Rows that round have `cycles_over_fp32`, over those of
+ * their policy with --tiling-accum fp32, null where that is no row. */
 void tg_sweep_finish(json_t *rows, const json_t *mp0);
 /* Whether rows are of several arrays. */
 bool tg_sweep_has_arrays(const json_t *rows);

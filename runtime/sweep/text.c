@@ -21,10 +21,13 @@ static void cell(FILE *out, const char *format, double value, int width) {
 }
 
 void tg_sweep_print(const json_t *rows, FILE *out) {
-  fprintf(out, "  %-20s %-7s %12s %12s %8s %14s %12s %12s\n", "policy", "accum", "cycles", "samples/s",
-          "speed-up", "device bytes", "J/sample", "rms error");
   size_t i;
   json_t *row;
+  bool rounds = false;
+  json_array_foreach((json_t *)(uintptr_t)rows, i, row) rounds |=
+      json_object_get(row, "cycles_over_fp32") != NULL;
+  fprintf(out, "  %-20s %-7s %12s %12s %8s %14s %12s %12s%s\n", "policy", "accum", "cycles", "samples/s",
+          "speed-up", "device bytes", "J/sample", "rms error", rounds ? " over fp32" : "");
   const char *array = NULL;
   bool several = tg_sweep_has_arrays(rows);
   json_array_foreach(rows, i, row) {
@@ -43,11 +46,13 @@ void tg_sweep_print(const json_t *rows, FILE *out) {
     cell(out, " %*.0f", number(row, "peak_device_bytes"), 14);
     cell(out, " %*.4g", number(row, "joules_per_sample"), 12);
     cell(out, " %*.3g", tg_sweep_error(row), 12);
+    if (json_object_get(row, "cycles_over_fp32")) cell(out, " %*.3f", number(row, "cycles_over_fp32"), 9);
     fputc('\n', out);
   }
   fputs("* no other row is at once as fast and as accurate, and better in one of the two\n"
         "+ no other row takes at once as little energy and is as accurate, and better in one of the two\n",
         out);
+  if (rounds) fputs("over fp32: cycles of the row over those of its policy with --tiling-accum fp32\n", out);
 }
 
 static void print_beyond(const json_t *beyond, FILE *out) {
