@@ -129,7 +129,9 @@ static tg_status run_cases(tg_regress *r) {
       r->slurm ? tg_remote_run(&remote, arena(r), r->missing, r->missing_count, r->results, &number, diag(r))
                : tg_runner_run(&runner, arena(r), r->missing, r->missing_count, r->results, &number, diag(r));
   tg_screen_clear(&r->screen);
+  r->left = r->wanted_count;
   if (r->stopped) tg_regress_keep_finished(r), status = TG_OK;
+  r->left -= r->wanted_count;
   if (!number) return status;
   fprintf(stderr, "tegula: interrupted with %zu of %zu cases finished: --resume goes on from here\n",
           r->screen.done, r->wanted_count);
@@ -147,7 +149,8 @@ static tg_status conclude(tg_regress *r) {
                               .results = r->results,
                               .verdicts = r->verdicts,
                               .baseline = &r->baseline,
-                              .timings = tg_given(options(r), TG_OPT_TIMINGS)};
+                              .timings = tg_given(options(r), TG_OPT_TIMINGS),
+                              .left = r->left};
   tg_status status = tg_regress_write_outputs(r, &regression);
   if (!status) status = tg_regress_remember(r, &regression);
   if (!status && tg_given(options(r), TG_OPT_UPDATE_BASELINE)) status = tg_regress_update_baseline(r);

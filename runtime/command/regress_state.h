@@ -21,6 +21,7 @@ typedef struct tg_regress {
   size_t wanted_count, missing_count, kept;
   size_t printed; /* of `wanted` */
   bool stopped;   /* by --fail-fast */
+  size_t left;    /* cases that it left out */
   bool slurm;     /* cases are jobs of a cluster, started by: */
   tg_launcher launcher;
   tg_screen screen;

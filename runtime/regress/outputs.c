@@ -93,11 +93,14 @@ json_t *tg_regression_json(const tg_regression *r) {
 
 const char *tg_regression_summary(tg_arena *arena, const tg_regression *r) {
   tg_regression_counts n = tg_regression_count(r);
+  size_t good = n.cases - n.expected;
   const char *text = n.failed ? tg_arena_printf(arena, "%zu of %zu cases failed", n.failed, n.cases)
-                              : tg_arena_printf(arena, "%zu case%s passed", n.cases, n.cases == 1 ? "" : "s");
+                              : tg_arena_printf(arena, "%zu case%s passed", good, good == 1 ? "" : "s");
   if (n.moved) text = tg_arena_printf(arena, "%s, %zu moved", text, n.moved);
   if (n.fresh) text = tg_arena_printf(arena, "%s, %zu without a baseline", text, n.fresh);
-  if (n.expected) text = tg_arena_printf(arena, "%s, %zu of them failed as expected", text, n.expected);
+  if (n.expected)
+    text = tg_arena_printf(arena, "%s, %zu %sfailed as expected", text, n.expected, n.failed ? "more " : "");
+  if (r->left) text = tg_arena_printf(arena, "%s, %zu not run", text, r->left);
   return text;
 }
 

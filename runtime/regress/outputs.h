@@ -16,6 +16,7 @@ typedef struct tg_regression {
   const tg_verdict *verdicts; /* likewise */
   const tg_baseline *baseline;
   bool timings;
+  size_t left; /* cases that --fail-fast left out */
 } tg_regression;
 
 /* A new reference. */

@@ -50,6 +50,7 @@ TG_TEST(regress, failures_stop_a_run_and_are_run_again) {
   json_t *r = json_loads(o->out, 0, NULL);
   EXPECT_EQ(json_array_size(json_object_get(r, "cases")), 2);
   json_decref(r);
+  EXPECT_HAS(o->err, "1 of 2 cases failed, 1 without a baseline, 3 not run");
   EXPECT_EQ(tegula("regress f.yaml --results fr --filter '!*four*' -q")->status, 1);
   EXPECT_STR(tegula("regress f.yaml --list --filter '!*o*' --filter '!five*'")->out, "three/tiny/systemc\n");
   EXPECT_EQ(tegula("regress f.yaml --results fr -q")->status, 1);
@@ -76,6 +77,7 @@ TG_TEST(regress, expected_failures_fail_only_when_they_pass) {
              "engines: [functional]\n");
   json_t *results =
       json_loads(tegula("regress x.yaml --command ./wrapper --results xr --json")->out, 0, NULL);
+  EXPECT_HAS(slurp(in_dir("xr/summary.md")), "1 of 3 cases failed, 2 more failed as expected");
   const json_t *summary = json_object_get(results, "summary");
   EXPECT_EQ(json_integer_value(json_object_get(summary, "failed")), 1);
   EXPECT_EQ(json_integer_value(json_object_get(summary, "expected")), 2);
@@ -88,6 +90,8 @@ TG_TEST(regress, expected_failures_fail_only_when_they_pass) {
   EXPECT_HAS(slurp(in_dir("xr/junit.xml")), "failures=\"1\" errors=\"0\" skipped=\"2\"");
   EXPECT_HAS(slurp(in_dir("xr/junit.xml")), "<skipped message=\"expected failure: known to crash\"/>");
   EXPECT_HAS(slurp(in_dir("xr/summary.md")), "### Failed as expected");
+  EXPECT_HAS(tegula("regress x.yaml --command ./wrapper --results xr --filter 'a/*'")->out,
+             "\n0 cases passed, 1 failed as expected\n");
   write_file("x.yaml", "models: [{file: a.onnx, bounds: {max_device_bytes: 1}, expected_failure: as yet}]\n"
                        "overrides: [{cases: \"*\", expected_failure: false}]\n");
   EXPECT_EQ(tegula("regress x.yaml --results xr")->status, 1);
