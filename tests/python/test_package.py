@@ -401,6 +401,23 @@ class Torch(unittest.TestCase):
         self.assertTrue(errors[2] < 1e-6)
 
 
+    def test_a_module_runs_as_it_is_called(self):
+        class Sum(torch.nn.Module):
+            def forward(self, a, b):
+                return a @ b
+
+        a, b = torch.randn(4, 6, requires_grad=True), torch.randn(6, 5)
+        with tegula.compile(Sum(), (a, b), arch="tiny") as program:
+            wanted = (a @ b).detach().numpy()
+            names = [tensor.name for tensor in program.inputs]
+            for inputs in ((a, b), [a, b.numpy()], {names[1]: b, names[0]: a}):
+                numpy.testing.assert_allclose(next(iter(program.run(inputs).values())), wanted, rtol=0, atol=1e-5)
+            with self.assertRaisesRegex(tegula.Error, "3 inputs are given, the program has 2: "):
+                program.run((a, b, b))
+        linear = torch.nn.Linear(6, 3)
+        with tegula.compile(linear, a, arch="tiny") as program:
+            numpy.testing.assert_allclose(next(iter(program.run(a).values())), linear(a).detach().numpy(), rtol=0, atol=1e-5)
+
     def test_a_module_has_any_batch(self):
         class Network(torch.nn.Module):
             def __init__(self):

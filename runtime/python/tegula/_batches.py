@@ -5,7 +5,7 @@ from tegula._commands import run_command
 _KEPT = ("policy", "batch", "cycles", "samples_per_second", "peak_device_bytes", "largest")
 
 
-def batch_sweep(model, *, memory=None, policies=("mp0", "mp1", "mp4"), most=1024, example_inputs=None, **options):
+def batch_sweep(model, example_inputs=None, *, memory=None, policies=("mp0", "mp1", "mp4"), most=1024, **options):
     """Batches of 1, 2, 4 and so on under each policy, up to the largest that fits: rows of {policy, batch, cycles,
     samples_per_second, peak_device_bytes, largest}, where `largest` marks the last one of a policy. None under a policy: not even a
     batch of 1 fits.

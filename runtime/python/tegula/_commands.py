@@ -81,22 +81,22 @@ def run_command(command, model, options, example_inputs=None, allowed=(0,)):
     return json.loads(done.stdout)
 
 
-def sweep(model, *, example_inputs=None, **options):
+def sweep(model, example_inputs=None, **options):
     """Every precision policy and accumulation: the object of `tegula sweep --json`, with `rows`."""
     return run_command("sweep", model, options, example_inputs)
 
 
-def verify(model, *, example_inputs=None, **options):
+def verify(model, example_inputs=None, **options):
     """Do the engines agree in every bit and cycle? The object of `tegula verify --json`."""
     return run_command("verify", model, with_policy(options), example_inputs, allowed=(0, 1))
 
 
-def tune(model, *, example_inputs=None, **options):
+def tune(model, example_inputs=None, **options):
     """The fastest precision of each operator within an error: the object of `tegula tune --json`."""
     return run_command("tune", model, options, example_inputs)
 
 
-def numerics(model, *, example_inputs=None, **options):
+def numerics(model, example_inputs=None, **options):
     """Where values go wrong: the object of `tegula numerics --json`, with `results` and `first_broken`.
 
     policy=["mp1", "mp4"]: of each, in one list of `results`, and `first_broken` in each of `policies`."""
@@ -112,7 +112,7 @@ class GradScaler:
                         "growth_interval": growth_interval} if enabled else {}
 
 
-def train(model, *, data=None, labels=None, loss_scale=None, example_inputs=None, **options):
+def train(model, example_inputs=None, *, data=None, labels=None, loss_scale=None, **options):
     """Trains on the array: the report of `tegula train --json`; `loss` has the first and the last one.
 
     data, labels: arrays or files; of several inputs {name: array}. loss_scale: a number, "dynamic" or a GradScaler. Other

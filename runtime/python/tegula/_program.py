@@ -26,8 +26,8 @@ _NUMPY = {"f32": "float32", "f64": "float64", "f16": "float16", "bf16": "uint16"
           "f8e5m2": "uint8", "f8e5m2fnuz": "uint8", "f8e8m0": "uint8", "f4e2m1": "uint8"}
 
 
-def compile(model, *, arch="edge", dram=None, energy=None, preset=None, settings=None, batch=None, shapes=None, seed=1, k_tile=0,
-            opt=None, inference=False, example_inputs=None, constants=None, cast_callback=None, verbose=None, **precision):
+def compile(model, example_inputs=None, *, arch="edge", dram=None, energy=None, preset=None, settings=None, batch=None, shapes=None,
+            seed=1, k_tile=0, opt=None, inference=False, constants=None, cast_callback=None, verbose=None, **precision):
     """Compiles a model for an array and returns a Program.
 
     model: path, bytes, onnx.ModelProto, or a torch.nn.Module with example_inputs (a tensor or a tuple of them).
@@ -174,7 +174,7 @@ class Program:
 
     def _give(self, function, name, value):
         """Elements of an input, in the type that they have."""
-        data = numpy.asarray(value, order="C")
+        data = numpy.asarray(value.detach().cpu() if hasattr(value, "detach") else value, order="C")
         data = data.astype(data.dtype.newbyteorder("="), copy=False)
         dtype = next((ours for ours, theirs in _NUMPY.items() if theirs == data.dtype.name and ours != "bf16"), None)
         if dtype is None:  # long doubles, objects
@@ -182,8 +182,18 @@ class Program:
         shape = (c.c_int64 * data.ndim)(*data.shape)
         call(function, self._session, encode(name), data.ndim, shape, library.tg_dtype_from_name(dtype.encode()), data.ctypes.data)
 
+    def _by_name(self, inputs):
+        """An array is the first input, a tuple or list of them the inputs in their order, as a module takes them."""
+        if inputs is None or hasattr(inputs, "items"):
+            return inputs or {}
+        given = inputs if isinstance(inputs, (tuple, list)) else (inputs,)
+        names = [tensor.name for tensor in self.inputs]
+        if len(given) > len(names):
+            raise Error(f"{len(given)} inputs are given, the program has {len(names)}: {', '.join(names)}")
+        return dict(zip(names, given))
+
     def _set_inputs(self, inputs, random_inputs):
-        for name, value in inputs.items():
+        for name, value in self._by_name(inputs).items():
             self._give("tg_session_set_elements", name, value)
         if random_inputs is not None:
             library.tg_session_random_inputs(self._session, random_inputs)
@@ -192,7 +202,7 @@ class Program:
             trace=None, random_inputs=None, measure_cpu=False, progress=None):
         """Runs once and returns the outputs by name, as numpy arrays of the model's types (bfloat16 as uint16).
 
-        inputs: arrays by name; those of the last run stay. random_inputs: a seed, for inputs that are not set.
+        inputs: arrays or PyTorch tensors by name, or in the inputs' order, one or a tuple; those of the last run stay. random_inputs: a seed, for inputs that are not set.
         engine: "functional", "systemc" or "rtl". timing_only: cycles without values; the result is then empty.
         measure_cpu: also FP32 on this host's CPU, and the errors against it, for the report.
         progress(section, count): called before each section; an exception that it raises, or Ctrl-C, ends the run."""
@@ -207,7 +217,7 @@ class Program:
                 raised.append(error)
                 return False
 
-        self._set_inputs(inputs or {}, random_inputs)
+        self._set_inputs(inputs, random_inputs)
         options = RunOptions(size=c.sizeof(RunOptions), engine=encode(engine), threads=threads,
                              timing_only=timing_only, max_cycles=max_cycles, profile=profile, trace_file=encode(trace),
                              progress=PROGRESS(proceed))
