@@ -36,14 +36,21 @@ static tg_value *signed_as(tg_build *b, tg_value *x, tg_value *y) {
   return keep_zero(b, x, y);
 }
 
-/* x = n pi/2 + r, |r| <= pi/4. pi/2 is three numbers, of which the first two times n are exact while n has 13 bits:
- * up to |x| = 12800; beyond r is NaN. */
+/* x = n pi/2 + r, |r| <= pi/4; out_n: n, but for a multiple of 4. n is 4096 high + low, integers of 12 bits, and pi/2 five
+ * numbers of which the first four end at 2^-11, 2^-23, 2^-35 and 2^-47: products of both are exact, and so is each difference
+ * while bits cancel, up to |x| = 2^24. Beyond r is NaN. */
 static tg_value *reduced(tg_build *b, tg_value *x, tg_value **out_n) {
-  static const double parts[] = {1.5703125, 4.837512969970703125e-4, 7.54978995489188216e-8};
-  tg_value *n = tg_build_unary(b, TG_OP_ROUND, times(b, x, 1 / HALF_PI)), *r = x;
-  for (int i = 0; i < 3; i++) r = sub(b, r, times(b, n, parts[i]));
-  *out_n = n;
-  tg_value *near = with(b, TG_OP_LESS_OR_EQUAL, tg_build_unary(b, TG_OP_ABS, x), 12800);
+  static const double parts[] = {0x1.922p+0, -0x1.28p-18, -0x1.778p-25, 0x1.69p-39, -0x1.ee59dap-50};
+  tg_value *high = tg_build_unary(b, TG_OP_ROUND, times(b, x, 1 / HALF_PI / 4096));
+  tg_value *turns = times(b, high, 4096), *third = times(b, turns, parts[2]);
+  tg_value *r = sub(b, sub(b, x, times(b, turns, parts[0])), times(b, turns, parts[1]));
+  tg_value *low = tg_build_unary(b, TG_OP_ROUND, times(b, sub(b, r, third), 1 / HALF_PI));
+  r = sub(b, sub(b, r, times(b, low, parts[0])), times(b, low, parts[1]));
+  r = sub(b, r, third);
+  r = sub(b, r, add(b, times(b, low, parts[2]), times(b, turns, parts[3])));
+  r = sub(b, r, add(b, times(b, low, parts[3]), times(b, add(b, turns, low), parts[4])));
+  tg_value *near = with(b, TG_OP_LESS_OR_EQUAL, tg_build_unary(b, TG_OP_ABS, x), 0x1p24);
+  *out_n = low;
   return tg_build_where(b, near, r, tg_build_number(b, NAN));
 }
 
