@@ -154,6 +154,39 @@ static tg_status take_option(tg_arena *arena, tg_options *options, tg_option_id 
   return TG_OK;
 }
 
+/* Letters that are to be put in, left out or replaced to make one word of the other. */
+static size_t distance(const char *from, const char *to) {
+  enum { LONGEST = 40 };
+  size_t row[LONGEST + 1], length = strlen(to);
+  if (length > LONGEST) return SIZE_MAX;
+  for (size_t k = 0; k <= length; k++) row[k] = k;
+  for (size_t i = 0; from[i]; i++) {
+    size_t diagonal = row[0];
+    row[0] = i + 1;
+    for (size_t k = 0; k < length; k++) {
+      size_t above = row[k + 1], least = above < row[k] ? above : row[k];
+      row[k + 1] = from[i] == to[k] ? diagonal : 1 + (least < diagonal ? least : diagonal);
+      diagonal = above;
+    }
+  }
+  return row[length];
+}
+
+/* The word that was meant, of those that are offered one after the other: a slip away, or what begins so. */
+typedef struct guess {
+  const char *given, *word; /* word: NULL: none is near */
+  size_t far;
+} guess;
+
+static void offer(guess *g, const char *word) {
+  size_t length = strlen(g->given), far = distance(g->given, word);
+  bool begins = length >= 3 && !strncmp(word, g->given, length);
+  if (begins) far = 1;
+  if (far > (length > 4 ? 2 : 1) || 2 * far > length || (g->word && far >= g->far)) return;
+  g->word = word;
+  g->far = far;
+}
+
 static tg_status bad_option(tg_arena *arena, const tg_options *options, poptContext context, int error,
                             tg_diag *diag) {
   const char *name = poptBadOption(context, POPT_BADOPTION_NOALIAS);
@@ -165,7 +198,11 @@ static tg_status bad_option(tg_arena *arena, const tg_options *options, poptCont
   for (int i = 0; i < TG_OPTION_COUNT; i++)
     if (!strncmp(name, "--", 2) && !strcmp(name + 2, option_table[i].name))
       return tg_fail(diag, TG_INVALID, "%s is no option of tegula %s", name, command);
-  return tg_fail(diag, TG_INVALID, "unknown option %s: see tegula %s --help", name, command);
+  guess meant = {.given = name + strspn(name, "-")};
+  for (int i = 0; i < TG_OPTION_COUNT; i++)
+    if (option_table[i].commands >> options->command & 1) offer(&meant, option_table[i].name);
+  return tg_fail(diag, TG_INVALID, "unknown option %s: %s%s%ssee tegula %s --help", name,
+                 meant.word ? "is it --" : "", meant.word ? meant.word : "", meant.word ? "? " : "", command);
 }
 
 static unsigned arguments_of(tg_option_kind kind) {
@@ -245,7 +282,10 @@ static tg_status find_command(const char *name, tg_command_id *out_command, tg_d
       *out_command = (tg_command_id)i;
       return TG_OK;
     }
-  return tg_fail(diag, TG_INVALID, "unknown command \"%s\": see tegula --help", name);
+  guess meant = {.given = name};
+  for (int i = 0; i < TG_COMMAND_COUNT; i++) offer(&meant, commands[i].name);
+  return tg_fail(diag, TG_INVALID, "unknown command \"%s\": %s%s%ssee tegula --help", name,
+                 meant.word ? "is it " : "", meant.word ? meant.word : "", meant.word ? "? " : "");
 }
 
 tg_status tg_options_parse(tg_arena *arena, int argc, const char *const *argv, tg_options *out_options,

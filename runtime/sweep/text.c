@@ -84,7 +84,8 @@ void tg_sweep_print_batches(const json_t *rows, FILE *out) {
     fputc('\n', out);
     print_beyond(json_object_get(row, "beyond"), out);
   }
-  fputs("> the largest batch that fits; speed-ups are of samples a second, over mp0 with a batch of 1\n",
+  fputs("> the largest batch that fits, or that was to be tried; speed-ups are of samples a second, over mp0 "
+        "with a batch of 1\n",
         out);
 }
 
