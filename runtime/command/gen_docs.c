@@ -95,6 +95,8 @@ static void spaced(FILE *out, const char *choices) {
 
 static void bash(FILE *out) {
   fputs("_tegula() {\n  local current=${COMP_WORDS[COMP_CWORD]} previous=${COMP_WORDS[COMP_CWORD-1]}\n"
+        "  if [[ $current == = ]]; then current=; elif [[ $previous == = ]]; then "
+        "previous=${COMP_WORDS[COMP_CWORD-2]}; fi\n" /* --arch=edge is three words there */
         "  if ((COMP_CWORD == 1)); then COMPREPLY=($(compgen -W \"",
         out);
   for (int c = 0; c < TG_COMMAND_COUNT; c++) fprintf(out, "%s ", tg_command_get((tg_command_id)c)->name);

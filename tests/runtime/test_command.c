@@ -407,6 +407,8 @@ TG_TEST(command, what_has_no_effect_is_said) {
 TG_TEST(command, values_are_completed) {
   char line[1024];
   static const char *const cases[][2] = {{"run --arch e", "edge"},
+                                         {"run --arch = e", "edge"},
+                                         {"run --engine =", "functional systemc rtl"},
                                          {"run --set port", "port_bytes="},
                                          {"sweep --policy hmp-o", "hmp-o1 hmp-o2"},
                                          {"zoo convm", "convmodel"},
