@@ -34,6 +34,10 @@ tg_narrow_format tg_dtype_narrow(tg_dtype dtype) {
 }
 bool tg_dtype_is_integer(tg_dtype dtype) { return table[dtype].class == INTEGER; }
 bool tg_dtype_is_signed(tg_dtype dtype) { return tg_dtype_is_integer(dtype) && table[dtype].name[0] == 'i'; }
+float tg_inexact_mark(tg_dtype dtype) {
+  return dtype == TG_F16 ? -0x1.5ap-14f : dtype == TG_BF16 ? -0x1.5ap-97f : -0x1.5a5a5ap-97f;
+}
+
 int tg_dtype_to_onnx(tg_dtype dtype) { return table[dtype].onnx; }
 
 tg_dtype tg_dtype_from_name(const char *name) {

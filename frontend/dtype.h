@@ -31,6 +31,8 @@ bool tg_dtype_is_signed(tg_dtype dtype);       /* i* */
 tg_dtype tg_dtype_from_name(const char *name); /* TG_NONE when unknown */
 tg_dtype tg_dtype_from_onnx(int64_t number);   /* TG_NONE when unknown */
 int tg_dtype_to_onnx(tg_dtype dtype);          /* 0 where ONNX has none */
+/* A number of the format that no model gives in all of an output: integers passed what the array computes exactly. */
+float tg_inexact_mark(tg_dtype dtype);
 
 /* Exact widening and RNE narrowing between fp32 and the 16-bit formats; NaN becomes the canonical quiet
  * NaN. */

@@ -149,9 +149,10 @@ struct tg_graph {
   tg_shape *output_shapes;        /* as the model declares them */
   const tg_value **known_outputs; /* of a lowered graph: by output, the constant of another type than the
                                      array's that it is, exactly; NULL: it is computed. NULL before */
-  bool *guarded_outputs; /* of a lowered graph: by output, is an element NaN where an integer that it is
-                                     computed of passed what is exact? NULL before */
-  tg_value **values;     /* every value, also dead ones until tg_graph_compact */
+  bool *
+      guarded_outputs; /* of a lowered graph: by output, does it say where an integer passed what is exact: NaN
+                            in it, or of floats tg_inexact_mark in all of it? NULL before */
+  tg_value **values;   /* every value, also dead ones until tg_graph_compact */
   int value_count;
   tg_carry *carries; /* empty but for training steps */
   size_t carry_count, carry_capacity;

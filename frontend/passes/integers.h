@@ -45,7 +45,17 @@ tg_status tg_integers_bound(const tg_graph *graph, tg_integers *out_integers, tg
 /* Does the node decide by this operand, which may hold NaN for what is not exact? In training a graph that compares such is
  * refused; rows by such, and integers made of such floats, make the loss NaN. */
 bool tg_integers_decide(const tg_integers *known, const tg_node *node, int operand);
-/* An output is NaN where one of these lowered values is: so whoever reads the outputs sees that there was one. */
-void tg_integers_show(tg_graph *graph, tg_value *const *decided, int count);
+
+/* Lowered integers that are NaN where they are not exact, and nowhere else. */
+typedef struct tg_guards {
+  tg_value **values;
+  size_t count, capacity;
+  const bool *floats; /* by output of the graph: floats before integers became such */
+} tg_guards;
+
+/* Where a guard holds NaN, and an output of floats of such integers or one of `decided` does, an output says so:
+ * tg_inexact_mark in all of it. The graph's guarded_outputs become that output alone. Of a training step the output is NaN
+ * where one of `decided` is. */
+void tg_integers_show(tg_graph *graph, const tg_guards *guards, tg_value *const *decided, int count);
 
 #endif

@@ -10,6 +10,7 @@
 typedef struct writer {
   tg_graph *graph;
   tg_node *at;
+  tg_guards *guards;
 } writer;
 
 static tg_value *number(const writer *w, double value) {
@@ -71,7 +72,9 @@ static tg_value *wrapped(const writer *w, tg_value *x, tg_dtype dtype) {
 static tg_value *guarded(const writer *w, tg_value *x, tg_range range) {
   tg_value *above = node(w, TG_OP_LESS_OR_EQUAL, number(w, range.low), x, TG_BOOL),
            *below = node(w, TG_OP_LESS_OR_EQUAL, x, number(w, range.high), TG_BOOL);
-  return where(w, node(w, TG_OP_AND, above, below, TG_BOOL), x, number(w, NAN));
+  tg_value *kept = where(w, node(w, TG_OP_AND, above, below, TG_BOOL), x, number(w, NAN));
+  TG_PUSH(w->graph->arena, w->guards->values, w->guards->count, w->guards->capacity, kept);
+  return kept;
 }
 
 /* What is no number is 0; types of up to 16 bits wrap as they do where processors convert by way of 32,
@@ -95,8 +98,9 @@ static tg_value *fitted(const writer *w, tg_value *x, tg_dtype dtype, tg_range r
   return wraps ? wrapped(w, x, dtype) : guarded(w, x, range);
 }
 
-static void lower_cast(tg_graph *graph, const tg_integers *known, tg_node *cast, bool from_integer) {
-  writer w = {graph, cast};
+static void lower_cast(tg_graph *graph, const tg_integers *known, tg_guards *guards, tg_node *cast,
+                       bool from_integer) {
+  writer w = {graph, cast, guards};
   tg_value *x = tg_in(cast, 0), *y = tg_out(cast), *made = x;
   if (x->dtype == TG_BOOL) {
     tg_attr_set_int(cast, TG_ATTR_TO, TG_F32);
@@ -118,8 +122,9 @@ static void lower_cast(tg_graph *graph, const tg_integers *known, tg_node *cast,
 
 /* Quotient towards zero, or what it leaves. The quotient of fp32, rounded, may be one too large or, where it is no whole number, one too small;
  * what is left of the dividend tells, exactly, since all are below 2^24. `wraps`: what the result is held to; NULL: it need not be. */
-static void lower_division(tg_graph *graph, tg_node *division, tg_dtype dtype, const tg_range *wraps) {
-  writer w = {graph, division};
+static void lower_division(tg_graph *graph, tg_guards *guards, tg_node *division, tg_dtype dtype,
+                           const tg_range *wraps) {
+  writer w = {graph, division, guards};
   tg_value *a = tg_in(division, 0), *b = tg_in(division, 1), *zero = number(&w, 0), *one = number(&w, 1);
   tg_value *n = node(&w, TG_OP_ABS, a, NULL, TG_F32), *d = node(&w, TG_OP_ABS, b, NULL, TG_F32);
   tg_value *q = node(&w, TG_OP_FLOOR, binary(&w, TG_OP_DIV, n, d), NULL, TG_F32);
@@ -141,17 +146,18 @@ static void lower_division(tg_graph *graph, tg_node *division, tg_dtype dtype, c
 }
 
 /* Whoever reads the result reads it in the type's range. */
-static void fit_result(tg_graph *graph, tg_node *from, tg_dtype dtype, tg_range range) {
+static void fit_result(tg_graph *graph, tg_guards *guards, tg_node *from, tg_dtype dtype, tg_range range) {
   tg_value *y = tg_out(from);
   tg_node *reader = tg_graph_add_node(graph, TG_OP_IDENTITY, from->name, &y, 1, from->next, -1);
-  writer w = {graph, reader};
+  writer w = {graph, reader, guards};
   tg_rewrite_infer(graph, reader);
   reader->rule = from->rule;
   tg_value_replace_except(graph, y, tg_out(reader), reader);
   tg_rewrite_replace(graph, reader, fitted(&w, y, dtype, range));
 }
 
-static void lower_node(tg_graph *graph, const tg_integers *known, const bool *from_integers, tg_node *from) {
+static void lower_node(tg_graph *graph, const tg_integers *known, const bool *from_integers,
+                       tg_guards *guards, tg_node *from) {
   int index = tg_op_index_operand(from->op);
   for (int i = 0; i < from->input_count; i++)
     if (i != index && tg_is_constant(tg_in(from, i)) && is_integer(tg_in(from, i)))
@@ -159,16 +165,16 @@ static void lower_node(tg_graph *graph, const tg_integers *known, const bool *fr
   tg_value *y = tg_out(from);
   if (!is_integer(y)) return;
   if (from->op == TG_OP_CAST) {
-    lower_cast(graph, known, from, from_integers[y->index]);
+    lower_cast(graph, known, guards, from, from_integers[y->index]);
     return;
   }
   tg_dtype dtype = y->dtype;
   for (int i = 0; i < from->output_count; i++) from->outputs[i]->dtype = TG_F32;
   if (from->op == TG_OP_DIV || from->op == TG_OP_REMAINDER) {
-    lower_division(graph, from, dtype, known->wraps[y->index] ? &known->ranges[y->index] : NULL);
+    lower_division(graph, guards, from, dtype, known->wraps[y->index] ? &known->ranges[y->index] : NULL);
     return;
   }
-  if (known->wraps[y->index]) fit_result(graph, from, dtype, known->ranges[y->index]);
+  if (known->wraps[y->index]) fit_result(graph, guards, from, dtype, known->ranges[y->index]);
 }
 
 /* A node that decides by what may not be exact, and by which operand; or that operand, where the node does not stay. */
@@ -191,18 +197,23 @@ static int find_decisions(const tg_graph *graph, const tg_integers *known, decis
   return (int)count;
 }
 
-static void show_decisions(tg_graph *graph, const decision *decisions, int count) {
+static void show_decisions(tg_graph *graph, const tg_guards *guards, const decision *decisions, int count) {
   tg_value **values = TG_NEW_ARRAY(graph->arena, tg_value *, (size_t)count + 1);
   for (int i = 0; i < count; i++)
     values[i] = decisions[i].value ? decisions[i].value : tg_in(decisions[i].node, decisions[i].operand);
-  tg_integers_show(graph, values, count);
+  tg_integers_show(graph, guards, values, count);
 }
 
 /* Floats of integers that may not be exact are NaN then, which whoever reads the outputs takes for none. */
-static void note_guarded_outputs(tg_graph *graph, const tg_integers *known) {
-  graph->guarded_outputs = TG_NEW_ARRAY(graph->arena, bool, (size_t)graph->output_count + 1);
-  for (int i = 0; i < graph->output_count; i++)
+static void note_guarded_outputs(tg_graph *graph, const tg_integers *known, tg_guards *guards) {
+  size_t count = (size_t)graph->output_count + 1;
+  bool *floats = TG_NEW_ARRAY(graph->arena, bool, count);
+  graph->guarded_outputs = TG_NEW_ARRAY(graph->arena, bool, count);
+  for (int i = 0; i < graph->output_count; i++) {
     graph->guarded_outputs[i] = known->ranges[graph->outputs[i]->index].guarded;
+    floats[i] = tg_dtype_is_float(graph->outputs[i]->dtype);
+  }
+  guards->floats = floats;
 }
 
 static void lower_inputs(tg_graph *graph, const tg_integers *known) {
@@ -240,11 +251,12 @@ tg_status tg_lower_integers(tg_graph *graph, tg_diag *diag) {
   TG_FOR_NODES(graph, from) from_integers[tg_out(from)->index] = is_integer(tg_in(from, 0));
   decision *decisions;
   int decided = find_decisions(graph, &known, &decisions);
-  note_guarded_outputs(graph, &known);
+  tg_guards guards = {0};
+  note_guarded_outputs(graph, &known, &guards);
   keep_known_outputs(graph);
   lower_inputs(graph, &known);
-  TG_FOR_NODES_SAFE(graph, from) lower_node(graph, &known, from_integers, from);
-  show_decisions(graph, decisions, decided);
+  TG_FOR_NODES_SAFE(graph, from) lower_node(graph, &known, from_integers, &guards, from);
+  show_decisions(graph, &guards, decisions, decided);
   return TG_OK;
 }
 

@@ -207,10 +207,13 @@ static tg_status convert_output(tg_session *s, int i, const uint8_t *stored, tg_
   if (!s->room.elements[i])
     s->room.elements[i] = tg_arena_alloc(&s->arena, (size_t)info->count, tg_dtype_size(info->dtype));
   void *elements = s->room.elements[i];
+  bool is_float = tg_dtype_is_float(info->dtype), marked = is_float && info->limit && info->count;
+  float mark = tg_inexact_mark(tg_storage_dtype(storage));
   for (int64_t e = 0; e < info->count; e++) {
     float value = tg_load_f32(stored, tg_storage_dtype(storage), (size_t)e);
     s->output_data[i][e] = value;
-    if ((info->integer || info->limit) && isnan(value))
+    marked &= value == mark;
+    if (!is_float && (info->integer || info->limit) && isnan(value))
       return tg_fail(diag, TG_INVALID,
                      "output \"%s\": element %" PRId64 " is %s integer that passes what the array computes "
                      "exactly",
@@ -218,6 +221,10 @@ static tg_status convert_output(tg_session *s, int i, const uint8_t *stored, tg_
     tg_store_f32(elements, info->dtype, (size_t)e, value);
   }
   s->output_elements[i] = elements;
+  if (marked)
+    return tg_fail(diag, TG_INVALID,
+                   "output \"%s\" is computed of an integer that passes what the array computes exactly",
+                   info->name);
   return TG_OK;
 }
 

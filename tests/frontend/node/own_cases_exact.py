@@ -194,6 +194,32 @@ def empties(kit):
     kit.case("dynamic_quantize_zeros", "DynamicQuantizeLinear", [zeros], [np.zeros(5, "u1"), np.float32(1), np.uint8(0)], 11)
 
 
+def numbers_that_are_none(kit):
+    """NaN that the model itself computes of integers of floats is an answer; that of an integer that passed 2^24 is none."""
+    node = kit.node
+    x, far = kit.f4([-3.5, 2.5, 0, 7]), kit.f4([-3.5, 2.5, 0, 1e5])
+    cast = [node("Cast", ["x"], ["i"], to=7), node("Mul", ["i", "i"], ["j"]), node("Sub", ["j", "ten"], ["k"]), node("Cast", ["k"], ["f"], to=1)]
+    ten = ("ten", np.array(10))
+    whole = np.trunc(x.astype("f8")) ** 2 - 10
+    with np.errstate(all="ignore"):
+        logarithm = kit.f4(np.log(whole))
+        roots = kit.f4(np.sqrt(whole))
+    error = "computed of an integer that passes what the array computes exactly"
+    for name, value, how in (("near", x, {}), ("far", far, dict(refused=error))):
+        kit.graph("none_log_" + name, cast + [node("Log", ["f"], ["y"])], [("x", value)], [("y", logarithm)], 13, [ten], **how)
+        kit.graph("none_two_" + name, cast + [node("Log", ["f"], ["y"]), node("Sqrt", ["f"], ["z"])], [("x", value)],
+                  [("y", logarithm), ("z", roots)], 13, [ten], **how)
+        kit.graph("none_of_all_" + name, cast + [node("Log", ["f"], ["g"]), node("ReduceSum", ["g"], ["y"], keepdims=0)],
+                  [("x", value)], [("y", kit.f4(np.nan))], 13, [ten], **how)
+        half = cast + [node("Log", ["f"], ["g"]), node("Cast", ["g"], ["y"], to=10)]
+        kit.graph("none_half_" + name, half, [("x", value)], [("y", logarithm.astype("f2"))], 13, [ten], **how)
+        decided = cast + [node("Log", ["f"], ["g"]), node("Less", ["g", "two"], ["y"])]
+        kit.graph("none_decides_" + name, decided, [("x", value)], [("y", logarithm < 2)], 13, [ten, ("two", kit.f4(2))],
+                  **(dict(refused="passes what the array computes exactly") if how else {}))
+    unread = cast + [node("Where", ["c", "f", "x"], ["y"])]
+    kit.graph("none_chosen", unread, [("x", far), ("c", far < 5)], [("y", kit.f4(np.where(far < 5, np.trunc(far) ** 2 - 10, far)))], 13, [ten])
+
+
 def gathers(kit):
     at = kit.rng.integers(-5, 5, (3, 7))
     for dtype in ("i1", "u1", "i2", "i4", "i8"):
@@ -319,4 +345,4 @@ def defaults(kit):
               [("ratio", kit.f4(0.5)), ("mode", off)], inputs=listed, refused='has no input "ratio"')
 
 
-GROUPS = (defaults, quotients, wide_products, quantized, reductions, remainders, whole_products, empties, decisions, gathers, activations, sizes_of_one, resized_by_scales, running_statistics, collecting)
+GROUPS = (defaults, quotients, wide_products, quantized, reductions, remainders, whole_products, empties, decisions, numbers_that_are_none, gathers, activations, sizes_of_one, resized_by_scales, running_statistics, collecting)
