@@ -36,8 +36,8 @@ typedef struct tg_tensor_info {
   bool integer;   /* an integer type, given as floats here */
   int64_t rows;   /* ... and it numbers rows of a table of so many (an embedding); 0: not so, or not known */
   int64_t limit;  /* ... whose elements must be below this in magnitude, so that the array computes exactly;
-                     0: as far as FP32 goes. Of an output of floats, not 0: it is computed of integers that must
-                     be below this, and an element that is NaN ends the run as one of those does that was not */
+                     0: as far as FP32 goes. Of an output of floats or bools, not 0: it tells whether an integer of the
+                     model passed this, which ends the run */
 } tg_tensor_info;
 
 /* One line of a compilation, without a newline. */

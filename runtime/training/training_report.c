@@ -106,6 +106,17 @@ static json_t *curve(const tg_training_run *run) {
   return json_pack("{s:o, s:o, s:o, s:o}", "step", step, "loss", loss, "scale", scale, "skipped", skipped);
 }
 
+/* Steps that were taken with a loss that is no number, and the first of them. */
+static json_t *not_finite(const tg_training_run *run) {
+  int64_t count = 0, first = -1;
+  for (int64_t i = 0; i < run->done; i++) {
+    if (run->records[i].skipped || isfinite(run->records[i].loss)) continue;
+    if (!count++) first = i;
+  }
+  return json_pack("{s:I, s:o}", "steps", (json_int_t)count, "first",
+                   count ? json_integer(first) : json_null());
+}
+
 json_t *tg_run_report(const tg_training_run *run, const tg_evaluation *evaluation) {
   static const char *const of_one_run[] = {"cpu_reference", "speedup_vs_cpu", "error_vs_fp32"};
   const tg_trainer *t = run->trainer;
@@ -120,6 +131,7 @@ json_t *tg_run_report(const tg_training_run *run, const tg_evaluation *evaluatio
   json_object_set_new(report, "steps", json_integer(run->done));
   json_object_set_new(report, "resumed_at", run->resumed_at ? json_integer(run->resumed_at) : json_null());
   json_object_set_new(report, "skipped_steps", json_integer(tg_run_skipped(run)));
+  json_object_set_new(report, "not_finite", not_finite(run));
   json_object_set_new(report, "loss_scale",
                       t->options.step.scale_loss ? real(run->scaler.scale) : json_null());
   json_object_set_new(report, "loss", losses(run));
@@ -150,6 +162,10 @@ void tg_run_print(const json_t *report, bool verbose, FILE *out) {
           (long long)json_integer_value(json_object_get(report, "skipped_steps")));
   fprintf(out, "  %-14s %.6g at first, %.6g in the last, %.6g in the mean of the last %d\n", "loss",
           number(loss, "first"), number(loss, "last"), number(loss, "mean_last_20"), LAST_STEPS);
+  const json_t *lost = json_object_get(report, "not_finite");
+  if (number(lost, "steps") > 0)
+    fprintf(out, "  %-14s the loss of %.0f steps is no finite number, first that of step %.0f\n",
+            "not finite", number(lost, "steps"), number(lost, "first"));
   fprintf(out, "  %-14s %.4g steps/s, %.4g samples/s\n", "on this host", number(host, "steps_per_second"),
           number(host, "samples_per_second"));
   const json_t *sums = json_object_get(report, "reduction");

@@ -299,10 +299,13 @@ TG_TEST(train, a_loss_that_is_no_number_is_warned_of_once) {
   const char *err = o->err;
   EXPECT_EQ(o->status, 1);
   EXPECT(strstr(err, "the training diverged") != NULL);
+  EXPECT_HAS(o->out, "of 5 steps is no finite number, first that of step 1");
   const char *first = strstr(err, "warning: the loss of step");
   EXPECT(first != NULL);
   EXPECT(first && !strstr(first + 1, "warning: the loss of step"));
-  EXPECT(!strstr(tegula(DIGITS "--lr 0.1 --steps 2 --batch 16")->err, "warning"));
+  o = tegula(DIGITS "--lr 0.1 --steps 2 --batch 16");
+  EXPECT(!strstr(o->err, "warning") && !strstr(o->out, "not finite"));
+  EXPECT_HAS(tegula(DIGITS "--lr 0.1 --steps 2 --batch 16 --json")->out, "\"not_finite\"");
 }
 
 TG_TEST(train, frozen_parameters_stay) {
