@@ -245,6 +245,8 @@ def microsoft():
          domain="com.microsoft", epsilon=1e-5)
     case("skip_simplified", "SkipSimplifiedLayerNormalization", [f4(y), skip, scale, bias],
          [f4(s / np.sqrt((s ** 2).mean(-1, keepdims=True) + 1e-5) * scale), None, None, f4(s)], 17, domain="com.microsoft", epsilon=1e-5)
+    case("skip_simplified_standard_epsilon", "SkipSimplifiedLayerNormalization", [f4(y), skip, scale],
+         [f4((y + skip) / np.sqrt(((y + skip) ** 2).mean(-1, keepdims=True)) * scale)], 17, domain="com.microsoft")
     case("simplified", "SimplifiedLayerNormalization", [f4(y), scale],
          [f4(y / np.sqrt((y ** 2).mean(-1, keepdims=True) + 1e-5) * scale)], 17, epsilon=1e-5)
 
