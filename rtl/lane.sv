@@ -54,7 +54,7 @@ module lane #(
     localparam int unsigned To = Descending ? s : s + 1;
     // Positions downstream of From: a flit from the segment before goes on for these.
     localparam logic [16:0] Beyond = Descending ? 17'((32'd1 << From) - 32'd1)
-                                                : ~17'((32'd2 << From) - 32'd1);
+                                                : 17'(~((32'd2 << From) - 32'd1));
     logic valid_q, through;
     fabric_pkg::side_t side_q, prev;
     logic [tegula_pkg::FlitBits-1:0] data_q;

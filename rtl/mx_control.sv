@@ -100,8 +100,8 @@ module mx_control (
   always_comb begin
     fed = rows;
     if (head_i.a_transposed) begin
-      if (head_i.format == tegula_pkg::FmtFp32) fed = (rows + 26'(P - 1)) & ~26'(P - 1);
-      else fed = (rows + 26'(2 * P - 1)) & ~26'(2 * P - 1);
+      if (head_i.format == tegula_pkg::FmtFp32) fed = (rows + 26'(P - 1)) & 26'(~(P - 1));
+      else fed = (rows + 26'(2 * P - 1)) & 26'(~(2 * P - 1));
     end
     fed_beats = fed;
     unique case (head_i.format)

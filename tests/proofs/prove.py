@@ -79,19 +79,56 @@ def indexed(text, name, sizes):
     return out + text[at:]
 
 
-def struct_widths(text):
-    """Bits of the structs of a package, {"package::name": bits}."""
-    widths = {}
+def struct_fields(text):
+    """Of the structs of a package: {"package::name": (bits, {field: (lowest bit, bits, its own struct or None)})}."""
+    structs = {}
     package = re.search(r"package (\w+);", text).group(1)
     for body, name in re.findall(r"typedef struct packed \{(.*?)\} (\w+);", text, re.DOTALL):
-        bits = 0
-        for kind, dimensions, fields in re.findall(r"^ *(\w+)(?: signed)? *((?:\[\d+:0\])*) *([\w, ]+);", body, re.MULTILINE):
-            size = 1 if kind == "logic" else widths[f"{package}::{kind}"]
+        bits, fields = 0, {}
+        for kind, dimensions, names in reversed(re.findall(r"^ *(\w+)(?: signed)? *((?:\[\d+:0\])*) *([\w, ]+);", body, re.MULTILINE)):
+            size = 1 if kind == "logic" else structs[f"{package}::{kind}"][0]
             for high in re.findall(r"\[(\d+):0\]", dimensions):
                 size *= int(high) + 1
-            bits += size * len(fields.split(","))
-        widths[f"{package}::{name}"] = bits
-    return widths
+            for field in reversed(re.findall(r"\w+", names)):
+                fields[field] = (bits, size, None if kind == "logic" or dimensions else f"{package}::{kind}")
+                bits += size
+        structs[f"{package}::{name}"] = bits, fields
+    return structs
+
+
+def slices(text, name, low, kind, structs, indexed_by):
+    """Fields of the variable `name`, a struct or a packed array of it (indexed_by its width, or 0), as slices of a vector."""
+    out, at = "", 0
+    follows = r"(?=\[)" if indexed_by else r"(?=\.)"
+    for match in re.finditer(rf"(?<![\w.]){name}{follows}", text):
+        if match.start() < at:
+            continue
+        end, base, size, inside = match.end(), low, indexed_by, kind
+        if indexed_by:
+            end = balanced(text, match.end())
+            base = f"({text[match.end() + 1:end - 1]})*{indexed_by}"
+        while inside and (field := re.match(r"\.(\w+)", text[end:])):
+            first, size, inside = structs[inside][1][field.group(1)]
+            base, end = f"{base}+{first}", end + field.end()
+        if size != indexed_by and text[end:end + 1] == "[":  # a bit of the field
+            bit_end = balanced(text, end)
+            base, size, end = f"{base}+({text[end + 1:bit_end - 1]})", 1, bit_end
+        out, at = out + text[at:match.end()] + f"[{base}+:{size}]", end
+    return out + text[at:]
+
+
+def without_struct_arrays(text, structs):
+    """Packed arrays of structs, and structs that a block of a generate declares, become vectors."""
+    arrays = r"(\w+::\w+_t) \[([^][]*):0\] *([\w, ]+?)(?= *(?:;|\)|//|$|, *(?:input|output)))"
+    for kind, high, names in re.findall(arrays, text, re.MULTILINE):
+        text = text.replace(f"{kind} [{high}:0]", f"logic [({high}+1)*{structs[kind][0]}-1:0]")
+        for name in re.findall(r"\w+", names):
+            text = slices(text, name, "0", kind, structs, structs[kind][0])
+    for kind, names in re.findall(r"^ {4,}(\w+::\w+_t) ([\w, ]+);", text, re.MULTILINE):
+        text = text.replace(f"    {kind} {names};", f"    logic [{structs[kind][0] - 1}:0] {names};")
+        for name in re.findall(r"\w+", names):
+            text = slices(text, name, "0", kind, structs, 0)
+    return text
 
 
 def without_structs(text):
@@ -142,16 +179,16 @@ def hoisted(text):
 
 
 # What Yosys does not read becomes what it reads; each is a renaming, and a module keeps its meaning.
-def prepared(text, constants, widths=None):
+def prepared(text, constants, structs=None):
     text = re.sub(r"tegula_pkg::(\w+)", lambda match: constants.get(match.group(1), match.group(0)), text)
     text = text.replace('`include "assert.svh"', "").replace("int'(", "32'(")
-    if widths is None:  # the package itself
+    if structs is None:  # the package itself
         return text
     # A memory of structs is one of words.
     if re.search(r"^package", text, re.MULTILINE):
         return without_structs(text)
-    text = re.sub(r"(\w+::\w+_t) (\w+) (\[[^]]*\];)", lambda match: f"logic [{widths[match.group(1)] - 1}:0] {match.group(2)} {match.group(3)}", text)
-    return flattened(hoisted(text))
+    text = re.sub(r"(\w+::\w+_t) (\w+) (\[[^]]*\];)", lambda match: f"logic [{structs[match.group(1)][0] - 1}:0] {match.group(2)} {match.group(3)}", text)
+    return flattened(without_struct_arrays(hoisted(text), structs))
 
 
 def sources(harness, rtl, generated, edit):
@@ -160,7 +197,7 @@ def sources(harness, rtl, generated, edit):
     constants = constants_of(package)
     constants.update(re.findall(r"(\w+)=(\d+)", "".join(re.findall(r"^// constants: (.*)$", text, re.MULTILINE))))
     fabric = prepared(read(os.path.join(rtl, "fabric_pkg.sv")), constants)
-    widths = struct_widths(fabric)
+    structs = struct_fields(fabric)
     parts = [package, fabric]
     if "decisions::" in text:
         tables = read(os.path.join(generated, "decisions.sv"))
@@ -177,14 +214,16 @@ def sources(harness, rtl, generated, edit):
             if module.count(edit[1]) < 1:
                 sys.exit(f"{harness}: {edit[0]} has no \"{edit[1]}\"")
             module = module.replace(edit[1], edit[2], 1)
-        parts.append(prepared(module, constants, widths))
+        parts.append(prepared(module, constants, structs))
     # Severities are for simulators; labels are to be unique.
-    whole = macros.replace(' else $error("%m does not hold")', "") + "\n".join(parts) + prepared(text, constants, widths)
+    whole = macros.replace(' else $error("%m does not hold")', "") + "\n".join(parts) + prepared(text, constants, structs)
+    for lost in re.findall(r"~\s*\(*\s*\w+'\([^\n]*", whole):
+        sys.exit(f"{harness}: Yosys 0.23 reads ~26'(x) of a constant as 26'(x); write 26'(~(x)): {lost}")
     return re.sub(r"\w+ : assert", "assert", whole)
 
 
 def prove(name, text, scratch, drawn=False):
-    """True: proved; False: refuted; None: neither, in time. Drawn inputs are tried first where a defect is looked for."""
+    """True: proved; False: refuted; None: neither, in time. Where a defect is looked for, short runs and drawn inputs are tried first."""
     os.makedirs(scratch, exist_ok=True)
     stem = os.path.join(scratch, name)
     with open(stem + ".sv", "w", encoding="utf-8") as file:
@@ -200,7 +239,9 @@ def prove(name, text, scratch, drawn=False):
         sys.exit(f"{name}: Yosys: {done.stdout[-3000:]}")
     outcome = None, ""
     if drawn:
-        outcome = asked(stem, "sim3 -F 32 -W 8 -R 40 -T 2", SECONDS)
+        outcome = asked(stem, "bmc3 -F 16 -T 10", SECONDS)
+        if outcome[0] is not False:
+            outcome = asked(stem, "sim3 -F 32 -W 8 -R 40 -T 2", SECONDS)
     return outcome if outcome[0] is False else asked(stem, f"lcorr; scorr; pdr -T {SECONDS}", SECONDS)
 
 

@@ -40,7 +40,7 @@ module prove_agcu_convert (
         if (from32) data[e*32+:32] = data_i[e*32+:32];
         else data[e*16+:16] = data_i[e*16+:16];
       end
-      if (3'(e) < at) begin
+      if (3'(e) < at || at == 3'd0) begin  // where a flit begins, it still holds the one before
         if (!wide) partial[e*16+:16] = partial_i[e*16+:16];
         else if (e < 2) partial[(e%2)*32+:32] = partial_i[(e%2)*32+:32];
       end

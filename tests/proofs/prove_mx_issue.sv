@@ -12,6 +12,8 @@
 // planted: mx_control.sv: PitchTf32 = 26'(2 * P * L + 4 * P + FlushMin); => PitchTf32 = 26'(2 * P * L + 2 * P + FlushMin);
 // planted: mx_control.sv: if (frame_end && block.last) hold_q <= mx_pkg::lead_of(format_q); => if (frame_end && block.last) hold_q <= 7'd0;
 // planted: mx_control.sv: tegula_pkg::FmtTf32: wait_d = WaitW'(2 * P * L); => tegula_pkg::FmtTf32: wait_d = WaitW'(2 * P * L - 1);
+// planted: mx_control.sv: fed = (rows + 26'(2 * P - 1)) & 26'(~(2 * P - 1)); => fed = (rows + 26'(P - 1)) & 26'(~(P - 1));
+// planted: mx_control.sv: & 26'(~(P - 1)); => ;
 module mx_nest (
   input logic clk_i, input logic rst_ni, input logic start_i, input logic load_i, input logic init_i, input logic ends_i,
   input tegula_pkg::mx_instr_t head_i, input logic [15:0] a_addr_i, input logic [15:0] b_addr_i, input logic [15:0] c_addr_i,
@@ -151,6 +153,10 @@ module prove_mx_issue (
   assign to_end = frame_q || to_end_q > 3'd3 ? 2'd3 : to_end_q[1:0];
   assign may = decisions::mx_earliest({!any_q, transposed_i, transposed_q, format_i, format_q, to_end, gate});
 
+  // Rows that enter the array: of a transposed operand, whole groups of the transposer.
+  logic [14:0] entering;
+  assign entering = !transposed_i ? {13'd0, rows_i} : format_i == tegula_pkg::FmtFp32 ? {12'd0, {1'b0, rows_i} + 3'(rows_i[0])} : 15'd4;
+
   // Results: the write port starts S*L + B - 2 cycles behind the first row of a block.
   logic [3:0] until_q;
   always_ff @(posedge clk_i or negedge rst_nq) begin
@@ -162,6 +168,7 @@ module prove_mx_issue (
   always_ff @(posedge clk_i) begin
     if (rst_nq) begin
       assert (issue == (head && may));
+      if (issue) assert (rows_seen[15:1] == entering);
       assert (frame == frame_q && (!frame_q || at_seen == {11'd0, at_q}));
       assert (stream_start == (frame_q && at_q == {1'b0, lead}));
       assert (start_seen[0] == (frame_q && at_q == 5'd0));
