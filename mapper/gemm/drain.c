@@ -21,7 +21,10 @@ tg_status tg_gemm_pack_drain(emission *e) {
   tg_mc mc;
   tg_mc_begin(&mc, e->c->arena);
   tg_drain_way way = tg_gemm_drain_way(&e->t);
-  tg_status status = tg_gemm_write_drain(e->c, e->kernel, e->g, way, tg_gemm_at_once(e->b.m, &e->t), &mc);
+  uint32_t at_once = way == TG_DRAIN_OF_ACCUMULATOR && e->g->partials == 1
+                         ? tg_gemm_rows_at_once(e->b.m, e->g, &e->t)
+                         : tg_gemm_at_once(e->b.m, &e->t);
+  tg_status status = tg_gemm_write_drain(e->c, e->kernel, e->g, way, at_once, &mc);
   if (status) return status;
   tg_vx_instr codes[3] = {0};
   bool pools = way == TG_DRAIN_OF_WINDOWS;

@@ -34,6 +34,8 @@ enum { TG_SWAPPED_MOST = 8 }; /* rows of C, each of which takes a stream */
 /* Where members reduce in a ring, VOPs that add take so many rows at a time: one's loads go beside the
  * other's stores. */
 enum { TG_ADDS_AT_ONCE = 2 };
+/* The drain of an accumulator handles 1, 2 or 4 rows at a time. */
+enum { TG_DRAIN_UNROLLS = 3, TG_DRAIN_MOST_ROWS = 1 << (TG_DRAIN_UNROLLS - 1) };
 
 /* An operand of the fused nodes that comes from DRAM, and how it goes along with rows of the result. */
 typedef struct tg_epilogue_operand {
@@ -193,8 +195,10 @@ typedef struct tg_gemm {
   int64_t spread; /* if not 0: so many products in one section, each on a tile of its own; `products` is 1 */
   tg_epilogue_operand epilogue_operands[TG_EPILOGUE_OPERANDS];
   int epilogue_operand_count;
-  int drain_words[TG_GEMM_DRAINS];        /* microcode words of the drain's segments */
-  int ring_words[TG_GEMM_DRAINS];         /* where members reduce in a ring, of TG_ADDS_AT_ONCE rows */
+  int drain_words[TG_GEMM_DRAINS]; /* microcode words of the drain's segments */
+  int finish_words
+      [TG_DRAIN_UNROLLS];         /* of the last segment, for 1 << i rows at a time; 0: it handles none so */
+  int ring_words[TG_GEMM_DRAINS]; /* where members reduce in a ring, of TG_ADDS_AT_ONCE rows */
   int swapped_words[TG_SWAPPED_SEGMENTS]; /* with swapped operands; none of the first: it cannot */
   uint32_t
       words_in_all[TG_DRAIN_WAYS]; /* of the section's microcode, with that of a prologue; 0: not measured */
@@ -240,10 +244,13 @@ static inline int tg_gemm_finish_sum_stream(const tg_gemm *g) { return 2 + g->ep
 static inline int tg_gemm_finish_result_stream(const tg_gemm *g, int k) {
   return 1 + g->epilogue_operand_count + (k ? k + (g->partials > 1) : 0);
 }
+/* Of row number `row` of those that it handles at a time, in place of a stream of row 0: the accumulator, operands that
+ * rows do not share, and results have one each, behind all of row 0. -1: a row vector, which all rows share. */
+int tg_gemm_finish_stream(const tg_gemm *g, int stream, uint32_t row);
 static inline bool tg_gemm_rounds_sums(const tg_gemm *g) { return g->sum_kind == TG_STREAM_BF16SR; }
 
-/* The drain's microcode, and its words into g->drain_words; no words of the last segment: it does not fit.
- * epilogue_code.c */
+/* The drain's microcode, and its words into g->drain_words; no words of the last segment: it does not fit. `at_once`: rows
+ * that segments which add handle at a time; of a drain of the accumulator without sums, those that it does. epilogue_code.c */
 tg_status tg_gemm_write_drain(const tg_compile *c, const tg_kernel *kernel, const tg_gemm *g,
                               tg_drain_way way, uint32_t at_once, tg_mc *mc);
 /* May its operands be swapped? And the segments that transpose it, behind that of the drain. swapped.c */

@@ -42,6 +42,8 @@ enum { TG_GEMM_HOPS = 24 };
  * unit_cycles.c */
 double tg_gemm_multiply_cycles(const tg_params *m, const tg_gemm *gemm, const tg_gemm_tiling *t);
 double tg_gemm_drain_cycles(const tg_params *m, const tg_gemm *gemm, const tg_gemm_tiling *t);
+/* Rows that the drain of its accumulator handles at a time; they divide mr. */
+uint32_t tg_gemm_rows_at_once(const tg_params *m, const tg_gemm *gemm, const tg_gemm_tiling *t);
 double tg_gemm_ring_cycles(const tg_params *m, const tg_gemm *gemm, const tg_gemm_tiling *t);
 
 #endif

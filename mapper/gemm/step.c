@@ -86,6 +86,30 @@ static int sum_stream(const emission *e, bool finish) {
   return finish ? tg_gemm_finish_sum_stream(e->g) : TG_DRAIN_SUM_IN;
 }
 
+/* Rows 0, `rows`, .. of a piece become those of the stream; those from 1 on have streams of their own, which have nothing
+ * to do with the banks before their first row. */
+static void take_rows(const emission *e, tg_vx_instr *vop, int stream, uint32_t rows) {
+  tg_stream *first = tg_stream_of_mut(vop, stream);
+  int64_t bank = tg_bank_rows(e->b.m), each = first->row[1];
+  first->row[1] *= rows;
+  for (uint32_t row = 1; row < rows; row++) {
+    tg_stream *s = tg_stream_of_mut(vop, tg_gemm_finish_stream(e->g, stream, row));
+    *s = *first;
+    s->at.base += row * each;
+    if (s->kind != TG_STREAM_ACC) s->banks -= s->at.base / bank - first->at.base / bank;
+  }
+}
+
+/* The VOP handles so many rows at a time. */
+static void set_rows_at_once(const emission *e, tg_vx_instr *vop, uint32_t rows) {
+  vop->rows /= rows;
+  vop->row_count[1] /= rows;
+  take_rows(e, vop, TG_DRAIN_ACCUMULATOR, rows);
+  for (int x = 0; x < e->g->epilogue_operand_count; x++)
+    if (!tg_is_row_vector(&e->g->epilogue_operands[x])) take_rows(e, vop, 1 + x, rows);
+  for (int k = 0; k < e->g->outs; k++) take_rows(e, vop, tg_gemm_finish_result_stream(e->g, k), rows);
+}
+
 /* Rows of the VOP: (row of the piece or block, group of 2P columns). */
 tg_instr *tg_gemm_push_step(emission *e, uint32_t r, uint32_t col, const step *step) {
   uint32_t groups = e->t.nt / tg_lanes(e->b.m), rows = step->rows        ? step->rows
@@ -115,6 +139,8 @@ tg_instr *tg_gemm_push_step(emission *e, uint32_t r, uint32_t col, const step *s
     set_stream(e, s, finish ? e->g->out_kind[k] : e->g->sum_kind, &to, step);
     s->store = 1;
   }
+  uint32_t at_once = tg_gemm_rows_at_once(e->b.m, e->g, &e->t);
+  if (finish && at_once > 1) set_rows_at_once(e, vop, at_once);
   return in;
 }
 

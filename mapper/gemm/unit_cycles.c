@@ -91,6 +91,25 @@ static double pool_cycles(const product *s) {
              ((double)tg_div_up(t->mr * groups, latency) * latency * across + vop);
 }
 
+/* Of the VOP that finishes a piece, 1 << i rows at a time: groups of rows in flight may not be full. */
+static int64_t piece_cycles(const tg_params *m, const tg_gemm *g, const tg_gemm_tiling *t, int i) {
+  int64_t rows = (int64_t)(t->mr >> i) * (t->nt / tg_lanes(m));
+  return tg_div_up(rows, m->fma_latency) * m->fma_latency * g->finish_words[i];
+}
+
+/* Which is the fastest. */
+static int best_unroll(const tg_params *m, const tg_gemm *g, const tg_gemm_tiling *t) {
+  int best = 0;
+  if (g->prologue.result || tg_gemm_drain_way(t) != TG_DRAIN_OF_ACCUMULATOR) return best;
+  for (int i = 1; i < TG_DRAIN_UNROLLS && g->finish_words[i] && t->mr % (1u << i) == 0; i++)
+    if (piece_cycles(m, g, t, i) < piece_cycles(m, g, t, best)) best = i;
+  return best;
+}
+
+uint32_t tg_gemm_rows_at_once(const tg_params *m, const tg_gemm *g, const tg_gemm_tiling *t) {
+  return 1u << best_unroll(m, g, t);
+}
+
 static double drain_cycles(const product *s) {
   if (s->t->pool_rows) return pool_cycles(s);
   if (s->t->swapped) return swapped_cycles(s);
