@@ -15,8 +15,9 @@ enum {
   TG_BLOCKED_WEIGHTS = 0, /* weights: the state, the maximum, its change, exps, the sum */
   TG_BLOCKED_ADD = 5,     /* the result so far and the product */
   TG_BLOCKED_FINISH = 7,  /* the same of the last block, divided by the sum */
-  TG_BLOCKED_BEGIN = 9,   /* the state of a row without keys */
-  TG_BLOCKED_SEGMENTS = 10,
+  TG_BLOCKED_LOGSUM = 9,  /* of that, the logarithm of the sum behind the columns of values */
+  TG_BLOCKED_BEGIN = 10,  /* the state of a row without keys */
+  TG_BLOCKED_SEGMENTS = 11,
   TG_BLOCKED_VOPS = 4,
 };
 
@@ -49,7 +50,14 @@ static inline uint8_t tg_blocked_operands_context(const tg_blocked *a) {
 }
 static inline uint32_t tg_blocked_chunk(const tg_blocked *a) { return a->block / a->chunks; }
 static inline uint32_t tg_blocked_width(const tg_params *m, const tg_blocked *a) {
+  return (uint32_t)tg_round_up(a->context.n, tg_lanes(m));
+}
+static inline uint32_t tg_blocked_out_width(const tg_params *m, const tg_blocked *a) {
   return (uint32_t)tg_round_up(a->columns, tg_lanes(m));
+}
+/* Vectors of a result that have no columns of values. */
+static inline int tg_blocked_vectors_behind(const tg_params *m, const tg_blocked *a) {
+  return (int)((tg_blocked_out_width(m, a) - tg_blocked_width(m, a)) / tg_lanes(m));
 }
 /* Do results have the logarithm of the sum behind the columns of values? */
 static inline bool tg_blocked_has_logsum(const tg_blocked *a) { return a->columns != a->context.n; }

@@ -21,7 +21,7 @@ uint32_t tg_blocked_sum_row(const tg_params *m, const tg_blocked *a) {
 }
 
 uint32_t tg_blocked_out_row(const tg_params *m, const tg_blocked *a) {
-  return tg_kind_flits(m, a->out_kind, tg_blocked_width(m, a));
+  return tg_kind_flits(m, a->out_kind, tg_blocked_out_width(m, a));
 }
 
 uint32_t tg_blocked_operand_take(const tg_blocked *a, int operand) {

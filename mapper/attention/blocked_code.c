@@ -152,12 +152,16 @@ static bool write_result(writer *w) {
   tg_mc_next_segment(mc);
   for (int u = 0; u < w->a->added; u++) {
     tg_mc_ref y = tg_mc_alu(mc, TG_ALU_mul, added(w, change, u), inverse, TG_MC_NONE);
-    if (logsum != TG_MC_NONE) y = tg_mc_alu_imm(mc, TG_ALU_tail, y, logsum, u);
+    if (logsum != TG_MC_NONE && w->a->context.n % w->lanes) y = tg_mc_alu_imm(mc, TG_ALU_tail, y, logsum, u);
     y = tg_round_to(mc, root->dtype, y, !kernel->fused_count);
     if (kernel->fused_count) y = tg_emit_expression(mc, w->c, kernel, root, y, NULL, 0);
     if (y == TG_MC_NONE) return false;
     tg_mc_store(mc, sum + 1 + u, w->a->out_kind == TG_STREAM_FP32, y);
   }
+  tg_mc_next_segment(mc);
+  for (int i = 0; i < tg_blocked_vectors_behind(w->c->m, w->a); i++)
+    tg_mc_store(mc, maximum + 1 + i, w->a->out_kind == TG_STREAM_FP32,
+                tg_round_to(mc, root->dtype, logsum, false));
   return true;
 }
 
@@ -185,7 +189,8 @@ bool tg_blocked_microcode(const tg_compile *c, const tg_blocked *a, tg_mc *mc) {
 
 bool tg_blocked_set_microcode(const tg_compile *c, tg_blocked *a) {
   tg_mc mc;
-  a->added = tg_blocked_width(c->m, a) / tg_lanes(c->m) % 2 ? 1 : 2;
+  int behind = tg_blocked_vectors_behind(c->m, a);
+  a->added = tg_blocked_width(c->m, a) / tg_lanes(c->m) % 2 || 3 + 3 * 2 + behind > TG_STREAMS ? 1 : 2;
   for (a->unroll = TG_ROW_PARTIALS / tg_lanes(c->m) > 1 ? 2 : 1; a->unroll > 0; a->unroll--)
     if (tg_blocked_microcode(c, a, &mc) && tg_mc_fits(&mc, c->m, a->words)) return true;
   return false;

@@ -79,7 +79,7 @@ static tg_status emit(tg_compile *c, const tg_kernel *kernel) {
                    "%s: a block of %u keys does not fit the array (--attention exact, or blocked:N)", name,
                    a.block);
   add_inputs(&e);
-  tg_attention_plan_results(&e.b, c, &a.grid, &e.results, &a.out, a.out_kind, tg_blocked_width(c->m, &a),
+  tg_attention_plan_results(&e.b, c, &a.grid, &e.results, &a.out, a.out_kind, tg_blocked_out_width(c->m, &a),
                             (uint32_t)a.columns, &e.channels[TG_BLOCKED_OUT], &e.channels[TG_BLOCKED_AWAY]);
   static const int splits[] = {TG_BLOCKED_ADD, TG_BLOCKED_FINISH, TG_BLOCKED_BEGIN};
   tg_mc mc;

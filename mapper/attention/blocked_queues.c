@@ -276,24 +276,32 @@ static void push_addition(const writer *w, uint32_t unit, bool begins) {
   join(w, in, (tg_join){.channel = TG_BLOCKED_PRODUCT});
 }
 
+/* Vectors of results, from number `at` on, `step` from one to the next. */
+static void set_out(const writer *w, tg_instr *in, int stream, uint32_t at, uint32_t step, uint32_t first,
+                    bool loops) {
+  const tg_blocked *a = w->e->a;
+  const tg_buffer *ring = &w->e->channels[TG_BLOCKED_OUT].ring;
+  uint32_t vector = tg_kind_flits(w->e->b.m, a->out_kind, tg_lanes(w->e->b.m));
+  tg_stream *s =
+      set_stream(w, in, stream, a->out_kind, true, ring, 0, tg_blocked_out_row(w->e->b.m, a), vector * step);
+  tg_set_rotating(&s->at, ring, first % ring->count, loops ? TG_ROTATE_EACH : TG_ROTATE_NEVER);
+  s->at.base += at * vector;
+}
+
 /* The last D of a block of rows: the result, into its buffers in turn, from number `first` on. */
 static void push_result(const writer *w, uint32_t first, bool loops) {
   const tg_params *m = w->e->b.m;
   const tg_blocked *a = w->e->a;
-  const tg_buffer *ring = &w->e->channels[TG_BLOCKED_OUT].ring;
-  uint32_t vector = tg_kind_flits(m, a->out_kind, tg_lanes(m));
   tg_instr *in = push_vop(w, 2, a->grid.rows);
   set_sums(w, in, 1, false);
   int stream = 1 + 2 * a->added;
   set_state(w, in, stream++, TG_STATE_SUM, false, 1);
-  for (uint32_t u = 0; u < (uint32_t)a->added; u++) {
-    tg_stream *s = set_stream(w, in, stream++, a->out_kind, true, ring, 0, tg_blocked_out_row(m, a),
-                              vector * (uint32_t)a->added);
-    tg_set_rotating(&s->at, ring, first % ring->count, loops ? TG_ROTATE_EACH : TG_ROTATE_NEVER);
-    s->at.base += u * vector;
-  }
+  for (uint32_t u = 0; u < (uint32_t)a->added; u++)
+    set_out(w, in, stream++, u, (uint32_t)a->added, first, loops);
   if (tg_blocked_has_logsum(a)) {
-    set_state(w, in, stream, TG_STATE_MAXIMUM, false, 1);
+    set_state(w, in, stream++, TG_STATE_MAXIMUM, false, 1);
+    for (int i = 0; i < tg_blocked_vectors_behind(m, a); i++)
+      set_out(w, in, stream++, tg_blocked_width(m, a) / tg_lanes(m) + (uint32_t)i, 0, first, loops);
     in->vx.tail_step = (int64_t)tg_lanes(m) * a->added;
     in->vx.tail_n = a->context.n;
   }
