@@ -47,7 +47,7 @@ static int64_t most_of(const tg_value *v, int64_t asked) {
 
 static bool is_worthwhile(const tg_node *product, const tg_node *softmax, int64_t block) {
   const tg_value *x = tg_in(softmax, 0), *v = tg_in(product, 1);
-  if (x->rank < 2 || v->rank < 2 || product->forward >= 0) return false;
+  if (x->rank < 2 || v->rank < 2) return false;
   return x->dims[x->rank - 1].size > (block == TG_ATTENTION_BLOCK ? FEW : most_of(v, block)) &&
          v->dims[v->rank - 1].size <= WIDEST && tg_value_elements(tg_out(product)) > 0;
 }
@@ -81,18 +81,25 @@ static bool block_step(tg_graph *graph, tg_node *product, tg_node *softmax, int6
   return true;
 }
 
+static void block_product(tg_graph *graph, tg_node *product, int64_t block) {
+  bool alone;
+  tg_node *softmax = is_plain(product) ? softmax_of(product, &alone) : NULL;
+  if (!softmax || !is_worthwhile(product, softmax, block)) return;
+  const tg_value *x = tg_in(softmax, 0);
+  int64_t columns = x->dims[x->rank - 1].size, own = block_of(columns, most_of(tg_in(product, 1), block));
+  if (alone)
+    tg_rewrite_replace(graph, product, tg_out(add_attention(graph, product, softmax, own, false)));
+  else
+    block_step(graph, product, softmax, own);
+}
+
+/* Products of forward go one by one; with them may go any of backward. */
 void tg_block_attention(tg_graph *graph, int64_t block) {
-  TG_FOR_NODES_SAFE(graph, node) {
-    bool alone;
-    tg_node *softmax = is_plain(node) ? softmax_of(node, &alone) : NULL;
-    if (!softmax || !is_worthwhile(node, softmax, block)) continue;
-    const tg_value *x = tg_in(softmax, 0);
-    int64_t columns = x->dims[x->rank - 1].size, own = block_of(columns, most_of(tg_in(node, 1), block));
-    if (alone)
-      tg_rewrite_replace(graph, node, tg_out(add_attention(graph, node, softmax, own, false)));
-    else
-      block_step(graph, node, softmax, own);
-  }
+  tg_node **products = NULL;
+  size_t count = 0, capacity = 0;
+  TG_FOR_NODES(graph, node)
+  if (node->op == TG_OP_MATMUL && node->forward < 0) TG_PUSH(graph->arena, products, count, capacity, node);
+  for (size_t i = 0; i < count; i++) block_product(graph, products[i], block);
   tg_pass_remove_dead(graph);
 }
 
