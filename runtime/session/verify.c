@@ -196,7 +196,7 @@ static tg_status find_engines(verification *v, tg_diag *diag) {
     if (!tg_engine_find(name, &v->outcomes[v->count].engine, &why))
       v->count++;
     else if (!all)
-      return tg_fail(diag, TG_INVALID, "%s", why.message);
+      return tg_fail(diag, TG_INVALID, "%s; --engines available compares those it has", why.message);
   }
   return v->count >= 2 ? TG_OK
                        : tg_fail(diag, TG_INVALID, "--engines: at least two are needed for a comparison");

@@ -244,3 +244,11 @@ TG_TEST(command, a_warning_is_said_once) {
   const char *first = strstr(o->err, line);
   EXPECT(first && !strstr(first + 1, line));
 }
+
+TG_TEST(command, an_engine_that_is_missing_is_told_with_what_to_do) {
+  small_models();
+  const outcome *o = tegula("verify gemm.onnx --arch tiny --engines functional,warp");
+  EXPECT_EQ(o->status, 2);
+  EXPECT_HAS(o->err,
+             "engine \"warp\": this build has no such engine; --engines available compares those it has");
+}
