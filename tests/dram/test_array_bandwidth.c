@@ -19,12 +19,7 @@ TG_TEST(dram, bandwidth_of_an_array_is_what_is_given_last) {
       {"base: edge\ndram_bandwidth: 500GB/s\n", {NULL}, NULL, 500, 64, NULL},
       /* The rate wins, and the ports are those that it takes. */
       {"base: edge\ndram_bandwidth: 500GB/s\n", {"dram_bandwidth=50GB/s"}, NULL, 50, 16, NULL},
-      {"base: edge\ndram_bandwidth: 500GB/s\n",
-       {"dram_bandwidth=50GB/s", "port_bytes=8"},
-       NULL,
-       50,
-       8,
-       NULL},
+      {"base: edge\ndram_bandwidth: 500GB/s\n", {"dram_bandwidth=50GB/s", "port_bytes=8"}, NULL, 50, 8, NULL},
       {"base: edge\ndram_bandwidth: 50GB/s\n", {"dram_bandwidth=500GB/s"}, NULL, 500, 64, NULL},
       {"base: edge\nport_bytes: 16\n",
        {"dram_bandwidth=500GB/s"},
