@@ -97,7 +97,7 @@ typedef struct tg_session_run_options {
   const char *trace_file; /* systemc, rtl: Chrome trace events, or NULL */
   uint64_t trace_begin, trace_end; /* cycles that the trace shows; trace_end 0: to the end */
   /* Called before each of `count` sections, in the thread that runs; false ends the run with TG_CANCELLED.
-   * NULL: not called. */
+   * NULL: not called. What it calls of this library with a session is refused. */
   bool (*progress)(void *user, uint32_t section, uint32_t count);
   void *progress_user;
 } tg_session_run_options;

@@ -18,7 +18,9 @@ typedef struct run_progress {
 
 static bool proceed(void *user, uint32_t invocation) {
   run_progress *p = user;
+  tg_session_calls_back(true);
   p->cancelled = !p->options->progress(p->options->progress_user, invocation, p->sections);
+  tg_session_calls_back(false);
   return !p->cancelled;
 }
 

@@ -57,8 +57,13 @@ void tg_diag_begin(tg_diag *diag) {
   if (diag) diag->message[0] = 0;
 }
 
+static _Thread_local bool calling_back;
+
+void tg_session_calls_back(bool begins) { calling_back = begins; }
+
 tg_status tg_session_needs(const tg_session *s, bool compiled, bool run, tg_diag *diag) {
   tg_diag_begin(diag);
+  if (calling_back) return tg_fail(diag, TG_INVALID, "a callback of progress calls the library");
   if (!s) return tg_fail(diag, TG_INVALID, "no session is given");
   if (compiled && !s->program) return tg_fail(diag, TG_INVALID, "%s: is not compiled", s->path);
   if (run && !s->has_run) return tg_fail(diag, TG_INVALID, "%s: has not run", s->path);

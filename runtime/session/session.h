@@ -136,7 +136,9 @@ void tg_session_forget_host(tg_session *session);
 
 /* What a call must begin with: each tells of itself. */
 void tg_diag_begin(tg_diag *diag);
-/* TG_INVALID: there is no session, or it has not come so far. */
+/* A callback of progress begins, or has ended: within it no call of this thread may begin, of no session. */
+void tg_session_calls_back(bool begins);
+/* TG_INVALID: there is no session, it has not come so far, or the call comes from a callback of progress. */
 tg_status tg_session_needs(const tg_session *session, bool compiled, bool run, tg_diag *diag);
 /* TG_INVALID: it is compiled already. */
 tg_status tg_session_needs_model(const tg_session *session, tg_diag *diag);

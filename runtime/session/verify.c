@@ -203,8 +203,10 @@ static tg_status find_engines(verification *v, tg_diag *diag) {
 }
 
 static tg_status run_one(verification *v, outcome *o, tg_diag *diag) {
-  if (v->options->progress && !v->options->progress(v->options->user, o->engine->name))
-    return tg_fail(diag, TG_CANCELLED, "%s: the comparison was ended", v->session->path);
+  tg_session_calls_back(true);
+  bool goes_on = !v->options->progress || v->options->progress(v->options->user, o->engine->name);
+  tg_session_calls_back(false);
+  if (!goes_on) return tg_fail(diag, TG_CANCELLED, "%s: the comparison was ended", v->session->path);
   tg_run_options run = {.threads = (uint32_t)v->options->threads,
                         .record_events = true,
                         .max_cycles = v->options->max_cycles,
@@ -310,6 +312,7 @@ static tg_status verify_guarded(tg_session *session, const tg_session_verify_opt
   if (!out_json) return tg_fail(diag, TG_INVALID, "no place for the result is given");
   *out_json = NULL;
   if (!tg_session_is_compiled(session)) return tg_fail(diag, TG_INVALID, "there is no compiled session");
+  if (tg_session_needs(session, true, false, diag)) return TG_INVALID;
   tg_status status = tg_take_options(options, &own, sizeof own, diag);
   if (status) return status;
   tg_verify_options all = {.engines = own.engines ? own.engines : "available",

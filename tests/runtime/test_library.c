@@ -9,6 +9,7 @@
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <unistd.h>
 
 TG_TEST(session, loads_from_memory_at_any_address) {
@@ -70,6 +71,33 @@ TG_TEST(session, options_may_be_shorter_and_not_longer_than_the_librarys) {
 static bool until_the_second(void *user, uint32_t section, uint32_t count) {
   EXPECT(count > 1 && section < count);
   return ++*(int *)user < 2;
+}
+
+/* A run within the run waited for the engine that waited for it. */
+static bool asks_the_library(void *user, uint32_t section, uint32_t count) {
+  tg_diag diag = {""};
+  char *json = NULL;
+  EXPECT(section < count);
+  EXPECT_EQ(tg_session_run(user, NULL, &diag), TG_INVALID);
+  EXPECT(!strcmp(diag.message, "a callback of progress calls the library"));
+  EXPECT_EQ(tg_session_verify(user, NULL, &json, &diag), TG_INVALID);
+  EXPECT(!strcmp(diag.message, "a callback of progress calls the library"));
+  return true;
+}
+
+TG_TEST(session, a_callback_of_a_run_cannot_run) {
+  tg_arena arena = {0};
+  tg_diag diag = {""};
+  tg_session *session = NULL;
+  ASSERT(!tg_session_load(zoo_file(&arena, "mlp", &(tg_zoo_options){.seed = 1}), &session, &diag));
+  ASSERT(!tg_session_compile(session, &tiny, &diag));
+  tg_session_random_inputs(session, 1);
+  tg_session_run_options run = {.progress = asks_the_library, .progress_user = session};
+  EXPECT_EQ(tg_session_run(session, &run, &diag), TG_OK);
+  run.progress = NULL;
+  EXPECT_EQ(tg_session_run(session, &run, &diag), TG_OK);
+  tg_session_close(session);
+  tg_arena_release(&arena);
 }
 
 TG_TEST(session, a_run_may_be_cancelled_and_begun_again) {
