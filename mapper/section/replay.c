@@ -16,11 +16,7 @@ enum { FIRST_LOOK = 1 << 10, LEAST_STEPS = 1 << 12, LEAST_STEPS_A_TILE = 1 << 6 
 static void multiply(const tg_replay *r, tg_replay_unit *u, uint64_t *out_end) {
   const tg_mx_instr *in = &u->now.in->mx;
   tg_mx_shape shape = tg_mx_shape_run(r->m, &u->now);
-  uint64_t last = r->now + shape.lead + (shape.blocks - 1) * shape.pitch;
-  u->gate = last + shape.pitch;
-  u->end = *out_end = last + shape.beats * shape.rows + (uint64_t)shape.s * r->m->fma_latency + r->m->p;
-  u->format = in->format;
-  u->transposed = in->a_transposed;
+  *out_end = tg_mx_times_of(r->m, &shape, in, r->now, &u->gemm).end;
   u->ready = r->now + 1;
 }
 
@@ -65,7 +61,7 @@ static void add_unit(tg_replay *r, tg_unit kind, uint32_t endpoint, uint32_t con
   u->endpoint = endpoint;
   u->context = context;
   u->planned = TG_REPLAY_NEVER;
-  u->format = -1;
+  u->gemm.format = -1;
   if (!queue->count) return;
   u->sequencer = TG_NEW(&r->arena, tg_sequencer);
   tg_sequencer_init(u->sequencer, kind, queue);

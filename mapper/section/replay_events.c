@@ -1,6 +1,5 @@
 /* Events of a replay, and the semaphores that say when a unit may issue. */
 #include "mapper/section/replay_state.h"
-#include "sim/machine/mx_shape.h"
 
 /* ---- events ---- */
 
@@ -93,15 +92,11 @@ void tg_replay_end(tg_replay *r, const tg_replay_unit *u, const tg_execution *x,
 
 /* ---- units ---- */
 
-static uint64_t earliest(const tg_replay *r, const tg_replay_unit *u) {
+static uint64_t earliest(const tg_replay_unit *u) {
   const tg_mx_instr *in = &u->now.in->mx;
   uint64_t issue = u->ready;
   if (u->kind == TG_AGCU && in->op != TG_OP_sync && issue < u->begun) return u->begun;
-  if (u->kind != TG_MX || in->op == TG_OP_sync || u->format < 0) return issue;
-  uint64_t lead = tg_mx_shape_of(r->m, in).lead;
-  if (issue + lead < u->gate) issue = u->gate - lead;
-  if ((u->format != in->format || u->transposed != in->a_transposed) && issue <= u->end) issue = u->end + 1;
-  return issue;
+  return u->kind == TG_MX && in->op != TG_OP_sync ? tg_mx_issue_after(&u->gemm, in, issue) : issue;
 }
 
 void tg_replay_plan(tg_replay *r, uint32_t unit) {
@@ -109,7 +104,7 @@ void tg_replay_plan(tg_replay *r, uint32_t unit) {
   if (u->busy || !u->sequencer || tg_sequencer_done(u->sequencer)) return;
   uint16_t waits[TG_MAX_WAITS];
   uint32_t count = tg_execution_waits(&u->now, waits);
-  uint64_t issue = earliest(r, u);
+  uint64_t issue = earliest(u);
   for (uint32_t i = 0; i < count; i++) {
     tg_replay_semaphore *s = tg_replay_semaphore_of(r, u->endpoint, waits[i]);
     uint64_t there = there_at(r, s);

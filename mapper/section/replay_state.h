@@ -3,6 +3,7 @@
 #define TEGULA_MAPPER_SECTION_REPLAY_STATE_H
 
 #include "mapper/section/replay.h"
+#include "sim/machine/mx_shape.h"
 #include "sim/machine/sequencer.h"
 #include "sim/machine/walk.h"
 
@@ -38,12 +39,11 @@ typedef struct tg_replay_unit {
   tg_sequencer *sequencer; /* NULL: it has no instructions */
   tg_unit kind;
   uint32_t endpoint, context;
-  tg_execution now;   /* the one that is under way, or waits to issue */
-  uint64_t planned;   /* when it issues, as known so far */
-  uint64_t ready;     /* the next one, at the earliest */
-  uint64_t begun;     /* ... if it is a LOAD or STORE */
-  uint64_t gate, end; /* of mx: T_last + pitch, and the end, of the GEMM before */
-  int64_t format, transposed;
+  tg_execution now;     /* the one that is under way, or waits to issue */
+  uint64_t planned;     /* when it issues, as known so far */
+  uint64_t ready;       /* the next one, at the earliest */
+  uint64_t begun;       /* ... if it is a LOAD or STORE */
+  tg_mx_before gemm;    /* of mx: the one before */
   bool busy;            /* under way at tx, or at the port */
   uint64_t start;       /* of that */
   uint32_t flits, flit; /* in all, and of bursts that are granted */

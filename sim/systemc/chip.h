@@ -11,6 +11,7 @@
 #include "sim/dram/controller.h"
 #include "sim/functional/values.h"
 #include "sim/machine/engine.h"
+#include "sim/machine/mx_shape.h"
 #include "sim/machine/sequencer.h"
 #include "sim/systemc/cost.h"
 
@@ -122,10 +123,7 @@ typedef struct tg_unit_state {
   bool inside;       /* no burst can leave device memory */
   tg_walk walk;      /* else: to find out */
   tg_walk addresses; /* with a memory device: what the next burst asks it for */
-  /* mx: the last GEMM */
-  uint64_t gate, end; /* T_last + pitch, e */
-  int64_t format;     /* -1: none before */
-  int64_t transposed;
+  tg_mx_before gemm; /* mx: the last GEMM */
 } tg_unit_state;
 
 /* A burst in a load buffer of an AGCU. */
@@ -308,7 +306,7 @@ void tg_posts_end(tg_chip *chip, uint32_t unit, const tg_execution *x, uint64_t 
 /* compute.c: issue of GEMM and VOP */
 void tg_mx_issue(tg_chip *chip, uint32_t unit, const tg_execution *x);
 void tg_vx_issue(tg_chip *chip, uint32_t unit, const tg_execution *x);
-uint64_t tg_mx_earliest(const tg_chip *chip, const tg_unit_state *u);
+uint64_t tg_mx_earliest(const tg_unit_state *u);
 
 /* lane.c: SEND, arbiters, delivery */
 void tg_tx_issue(tg_chip *chip, uint32_t unit, const tg_execution *x);

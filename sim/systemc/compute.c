@@ -1,38 +1,25 @@
 /* Issue of GEMM and VOP: their cycles, what they own, what they touch (docs/machine.md, sections 4 and 5). */
 #include "frontend/base/math.h"
-#include "sim/machine/mx_shape.h"
 #include "sim/systemc/chip.h"
 
-uint64_t tg_mx_earliest(const tg_chip *chip, const tg_unit_state *u) {
+uint64_t tg_mx_earliest(const tg_unit_state *u) {
   const tg_mx_instr *in = &u->next.in->mx;
-  uint64_t issue = u->ready;
-  if (in->op == TG_OP_sync || u->format < 0) return issue;
-  uint64_t lead = tg_mx_shape_of(chip->m, in).lead;
-  bool drains = u->format != in->format || u->transposed != in->a_transposed;
-  if (issue + lead < u->gate) issue = u->gate - lead;
-  if (drains && issue <= u->end) issue = u->end + 1;
-  return issue;
+  return in->op == TG_OP_sync ? u->ready : tg_mx_issue_after(&u->gemm, in, u->ready);
 }
 
 void tg_mx_issue(tg_chip *chip, uint32_t unit, const tg_execution *x) {
   tg_unit_state *u = &chip->unit[unit];
   const tg_mx_instr *in = &x->in->mx;
   tg_mx_shape shape = tg_mx_shape_run(chip->m, x);
-  uint64_t first = chip->now + shape.lead, last = first + (shape.blocks - 1) * shape.pitch; /* T_0, T_last */
-  uint64_t end =
-      last + shape.beats * shape.rows - 1 + (uint64_t)shape.s * chip->m->fma_latency + chip->m->p + 1;
-  if (TG_DEFECT(chip, TG_DEFECT_MX_LATENCY)) end++;
+  tg_mx_times at = tg_mx_times_of(chip->m, &shape, in, chip->now, &u->gemm);
+  if (TG_DEFECT(chip, TG_DEFECT_MX_LATENCY)) u->gemm.end = ++at.end;
   tg_bank_own_span(chip, u->endpoint, TG_PORT_MX_A, x->address[TG_AT_A], in->a_banks,
-                   shape.groups ? chip->now : first, last + (uint64_t)tg_mx_last_read(&shape));
-  tg_bank_own_span(chip, u->endpoint, TG_PORT_MX_B, x->address[TG_AT_B], in->b_banks, chip->now, last - 1);
+                   shape.groups ? chip->now : at.first, at.last + (uint64_t)tg_mx_last_read(&shape));
+  tg_bank_own_span(chip, u->endpoint, TG_PORT_MX_B, x->address[TG_AT_B], in->b_banks, chip->now, at.last - 1);
   uint32_t half = x->address[TG_AT_C] / tg_acc_rows(chip->m);
-  tg_bank_own(chip, u->endpoint, chip->m->banks + half, TG_PORT_MX_ACC, first, end);
-  u->gate = last + shape.pitch;
-  u->end = end;
-  u->format = in->format;
-  u->transposed = in->a_transposed;
+  tg_bank_own(chip, u->endpoint, chip->m->banks + half, TG_PORT_MX_ACC, at.first, at.end);
   u->ready = chip->now + 1;
-  tg_chip_complete(chip, unit, x, chip->now, end);
+  tg_chip_complete(chip, unit, x, chip->now, at.end);
 }
 
 static void own_stream(tg_chip *chip, uint32_t tile, const tg_stream *s, uint16_t address, uint64_t end) {

@@ -91,7 +91,7 @@ void tg_unit_begin(tg_chip *chip, uint32_t unit, uint64_t first_issue) {
   u->busy = false;
   u->ready = first_issue;
   u->begun = first_issue;
-  u->format = -1;
+  u->gemm = (tg_mx_before){.format = -1};
   if (tg_sequencer_done(&u->sequencer)) return;
   chip->open++;
   fetch(chip, u);
@@ -99,7 +99,7 @@ void tg_unit_begin(tg_chip *chip, uint32_t unit, uint64_t first_issue) {
 }
 
 static uint64_t earliest(const tg_chip *chip, const tg_unit_state *u) {
-  if (u->kind == TG_MX) return tg_mx_earliest(chip, u);
+  if (u->kind == TG_MX) return tg_mx_earliest(u);
   bool walks = u->kind == TG_AGCU && u->next.in->common.op != TG_OP_sync;
   return walks ? tg_later(u->ready, u->begun) : u->ready;
 }

@@ -108,23 +108,63 @@ static void lane_grant(const char *name, bool up) {
 }
 
 /* The matrix unit, P = 2. in: whether it has issued nothing yet, a_transposed of the next GEMM and of the last one, their formats,
- * the cycles until the last one's end is over (3: or more), and until T_last + pitch. Result: the next one may issue. */
+ * the cycles until the last one's end is over (3: or more), and whether T_last + pitch - B S is yet to come. Result: the next one
+ * may issue. */
 static void mx_earliest(void) {
-  begin("mx_earliest", 1, 13);
-  for (uint32_t in = 0; in < 1u << 13; in++) {
-    tg_params params = {.p = 2, .fma_latency = 3};
-    tg_chip chip = {.m = &params, .now = NOW};
-    tg_instr instr = {.mx = {.op = TG_OP_mx_gemm, .format = in >> 8 & 3, .a_transposed = in >> 11 & 1}};
-    for (int l = 0; l < 4; l++) instr.mx.blk_count[l] = 1;
-    instr.mx.m_count[0] = instr.mx.m_count[1] = 1;
-    tg_unit_state u = {
-        .next = {.in = &instr}, .ready = NOW - 1, .format = in >> 12 & 1 ? -1 : (int)(in >> 6 & 3)};
-    u.transposed = in >> 10 & 1;
-    u.gate = NOW + (in & 15);
-    u.end = NOW - 1 + (in >> 4 & 3);
-    row(in, 13, tg_mx_earliest(&chip, &u) <= NOW, 1, "mx_earliest");
+  begin("mx_earliest", 1, 10);
+  for (uint32_t in = 0; in < 1u << 10; in++) {
+    tg_instr instr = {.mx = {.op = TG_OP_mx_gemm, .format = in >> 5 & 3, .a_transposed = in >> 8 & 1}};
+    tg_unit_state u = {.next = {.in = &instr}, .ready = NOW - 1};
+    u.gemm = (tg_mx_before){.format = in >> 9 & 1 ? -1 : (int)(in >> 3 & 3),
+                            .transposed = in >> 7 & 1,
+                            .gate = NOW + (in & 1),
+                            .end = NOW - 1 + (in >> 1 & 3)};
+    row(in, 10, tg_mx_earliest(&u) <= NOW, 1, "mx_earliest");
   }
   end("mx_earliest", 1, 0);
+}
+
+/* Blocks. in: their format and how many rows are read for each. Result: the pitch. */
+static void mx_pitch(void) {
+  begin("mx_pitch", 7, 7);
+  const tg_params params = {.p = 2, .fma_latency = 3};
+  for (uint32_t in = 0; in < 1u << 7; in++)
+    row(in, 7, (uint32_t)tg_mx_pitch(&params, in >> 5, in & 31), 7, "mx_pitch");
+  end("mx_pitch", 7, 0);
+}
+
+/* in: format and rows as above, and the last cycle of a frame. Result: the cycles behind the next one's first in which the block's
+ * weights are not free, modulo 32. */
+static void mx_held(void) {
+  begin("mx_held", 5, 13);
+  const tg_params params = {.p = 2, .fma_latency = 3};
+  for (uint32_t in = 0; in < 1u << 13; in++) {
+    const tg_mx_instr instr = {.format = in >> 11, .m_count = {1, in >> 6 & 31}, .blk_count = {1, 1, 1, 1}};
+    tg_mx_shape shape = tg_mx_shape_of(&params, &instr);
+    uint64_t free = shape.lead + shape.hold, next = (in & 63) + 1;
+    row(in, 13, free > next + 1 ? (free - next - 1) & 31 : 0, 5, "mx_held");
+  }
+  end("mx_held", 5, 0);
+}
+
+/* A GEMM of one block. in: its format, a_transposed, which of 15, 1, 3 and 9 rows, the cycles behind the issue in which the weights of
+ * the GEMM before are not free. Result: the same behind the next one's issue, and the cycles from this issue to that. */
+static void mx_frame(void) {
+  static const int64_t rows[4] = {15, 1, 3, 9};
+  begin("mx_frame", 11, 10);
+  for (uint32_t in = 0; in < 1u << 10; in++) {
+    tg_params params = {.p = 2, .fma_latency = 3};
+    tg_mx_instr instr = {.format = in >> 8 & 3,
+                         .a_transposed = in >> 7 & 1,
+                         .m_count = {1, rows[in >> 5 & 3]},
+                         .blk_count = {1, 1, 1, 1}};
+    tg_mx_shape shape = tg_mx_shape_of(&params, &instr);
+    tg_mx_before before = {.free = NOW + (in & 31) + 1};
+    (void)tg_mx_times_of(&params, &shape, &instr, NOW, &before);
+    uint64_t held = before.free > before.gate ? before.free - before.gate - 1 : 0;
+    row(in, 10, (uint32_t)(held << 6 | (before.gate - NOW)), 11, "mx_frame");
+  }
+  end("mx_frame", 11, 0);
 }
 
 /* Of three contexts. in: which of them have a burst for the port, which of these a STORE's, whether a load buffer is free, the
@@ -263,6 +303,9 @@ int main(void) {
   lane_grant("lane_grant_up", true);
   lane_grant("lane_grant_down", false);
   mx_earliest();
+  mx_frame();
+  mx_pitch();
+  mx_held();
   port_grant();
   post_hops("post_hops_up", true);
   post_hops("post_hops_down", false);

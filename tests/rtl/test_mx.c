@@ -171,7 +171,8 @@ static int64_t cuts(const tg_mx_instr *in, const tg_execution *x, int64_t s) {
 static void predict(bench *b, int count) {
   const tg_params *m = &b->state->params;
   int64_t last_frame = -1, last_end = -1, last_format = -1,
-          last_transposed = -1; /* T_last + pitch, e, ... before */
+          last_transposed = -1; /* T_last + pitch - B S, e, ... before */
+  int64_t free[2] = {-1, -1};   /* of the weights of the block before the last one, of the last one */
   memset(b->own_a, 0, sizeof b->own_a);
   memset(b->own_b, 0, sizeof b->own_b);
   memset(b->own_acc, 0, sizeof b->own_acc);
@@ -181,19 +182,28 @@ static void predict(bench *b, int count) {
     int64_t s = side_of(b, in), l = m->fma_latency, p = m->p, rows = in->m_count[0] * in->m_count[1];
     int64_t blocks =
         in->blk_count[0] * in->blk_count[1] * in->blk_count[2] * in->blk_count[3] + cuts(in, x, s);
-    int64_t beats = beats_of(in), lead = beats * s, pitch = s * l + lead + (p > 3 ? p : 3);
+    int64_t beats = beats_of(in), lead = beats * s, pitch = s * l + 3;
     bool transposed = in->a_transposed;
     int64_t fed = beats * (transposed ? (rows + s - 1) / s * s : rows); /* cycles that A is read in */
     if (fed > pitch) pitch = fed;
+    while (2 * pitch < fed + s * l + lead) pitch++;
     int64_t at = b->ready[i];
     if (i && at <= b->issue[i - 1]) at = b->issue[i - 1] + 1;
-    if (i && at + lead < last_frame) at = last_frame - lead;
+    if (at < last_frame) at = last_frame;
     if (i && (in->format != last_format || transposed != last_transposed) && at <= last_end)
       at = last_end + 1;
-    int64_t first = at + lead, last = first + (blocks - 1) * pitch;
+    int64_t first = at + lead, last = first;
+    for (int64_t block = 0; block <= blocks; block++) { /* the last of these is the next GEMM's first */
+      int64_t start = block ? last + pitch : first;
+      if (block && start - lead < free[0]) start = free[0] + lead;
+      last_frame = start - lead;
+      if (block == blocks) break;
+      last = start;
+      free[0] = free[1];
+      free[1] = start + fed + s * l;
+    }
     b->issue[i] = at;
     b->end[i] = last + beats * rows - 1 + s * l + p + 1;
-    last_frame = last + pitch;
     last_end = b->end[i];
     last_format = in->format;
     last_transposed = transposed;

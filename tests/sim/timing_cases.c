@@ -8,7 +8,7 @@
 #include <stddef.h>
 
 const timing_case timing_cases[] = {
-    /* S = 4, pitch = max(3, 16 + 4 + 4): T_0 = 52, e = 52 + 3 - 1 + 16 + 4 + 1. */
+    /* S = 4: T_0 = 52, e = 52 + 3 - 1 + 16 + 4 + 1. */
     {"gemm",
      "arch tiny\n"
      "section \"s\"\n"
@@ -26,9 +26,9 @@ const timing_case timing_cases[] = {
      "invoke 0 \"i\"\n",
      "tile 0 mx 0: 48-222\n"
      "cycles 228\n"},
-    /* bf16: S = 8, pitch = 44; T_0 = 88, T_last = 132, e = 132 + 29 + 32 + 4 + 1. The second begins to stream
-     * at 132 + 44 and so issues 8 before. The third has another format: it issues after the second's e = 220
-     * + 66; T_0 = 291, e = 291 + 21. */
+    /* bf16: S = 8, pitch = max(30, 32 + 3, (30 + 32 + 8) / 2); T_0 = 88, T_last = 123, e = 123 + 29 + 32 + 4 + 1. The second
+     * begins to stream at 123 + 35 and so issues 8 before. The third has another format: it issues after the second's
+     * e = 193 + 66; T_0 = 264, e = 264 + 21. */
     {"gemms_follow_at_the_pitch_and_drain_for_a_format",
      "arch tiny\n"
      "section \"s\"\n"
@@ -37,11 +37,34 @@ const timing_case timing_cases[] = {
      "mx gemm format=1 m_count=1,30 blk_count=1,1,1,2 a_banks=1 b_base=128 b_banks=1 b_row=1\n"
      "mx gemm m_count=1,1 blk_count=1,1,1,1 a_banks=1 b_base=128 b_banks=1 b_row=1\n"
      "invoke 0 \"i\"\n",
-     "tile 0 mx 0: 80-198\n"
-     "tile 0 mx 1: 168-286\n"
-     "tile 0 mx 2: 287-312\n"
-     "cycles 318\n"},
-    /* T_0 = 72; at the pitch of 44 the second could issue 4 before 116, which is the first's e = 72 + 3 + 32 + 4 + 1. */
+     "tile 0 mx 0: 80-189\n"
+     "tile 0 mx 1: 150-259\n"
+     "tile 0 mx 2: 260-285\n"
+     "cycles 291\n"},
+    /* pitch = (36 + 32 + 8) / 2: T_last = 72 + 2 * 38, e = 148 + 35 + 37. */
+    {"gemm_of_blocks_that_wait_for_weights",
+     "arch tiny\n"
+     "section \"s\"\n"
+     "tile 0\n"
+     "mx gemm format=1 m_count=1,36 blk_count=1,1,1,3 a_banks=1 b_base=128 b_banks=1 b_row=1\n"
+     "mx sync\n"
+     "invoke 0 \"i\"\n",
+     "tile 0 mx 0: 64-220\n"
+     "tile 0 mx 1: 65-65\n"
+     "cycles 226\n"},
+    /* pitch = M = 50; T_0 = 72, e = 72 + 49 + 37, the next one's T_0 = 122. Its pitch is 35, but the weights of the first are free
+     * at 72 + 50 + 32 = 154, so T_1 = 154 + 8 and T_2 = 162 + 35; e = 197 + 37. */
+    {"few_rows_behind_many_wait_for_weights",
+     "arch tiny\n"
+     "section \"s\"\n"
+     "tile 0\n"
+     "mx gemm format=1 m_count=1,50 blk_count=1,1,1,1 a_banks=1 b_base=128 b_banks=1 b_row=1\n"
+     "mx gemm format=1 m_count=1,1 blk_count=1,1,1,3 a_banks=1 b_base=128 b_banks=1 b_row=1\n"
+     "invoke 0 \"i\"\n",
+     "tile 0 mx 0: 64-158\n"
+     "tile 0 mx 1: 114-234\n"
+     "cycles 240\n"},
+    /* T_0 = 72; at the pitch of 35 the second could issue at 99, but the first's e = 72 + 3 + 32 + 4 + 1. */
     {"a_format_waits_for_the_end_that_comes_with_the_distance",
      "arch tiny\n"
      "section \"s\"\n"
@@ -52,7 +75,7 @@ const timing_case timing_cases[] = {
      "tile 0 mx 0: 64-112\n"
      "tile 0 mx 1: 113-138\n"
      "cycles 144\n"},
-    /* T_0 = 84, so the second streams from 84 + 24 on and issues 4 before. */
+    /* T_0 = 84, so the second streams from 84 + 19 on and issues 4 before. */
     {"sync_passes_gemms_in_flight_and_they_keep_their_distance",
      "arch tiny\n"
      "section \"s\"\n"
@@ -63,8 +86,8 @@ const timing_case timing_cases[] = {
      "invoke 0 \"i\"\n",
      "tile 0 mx 0: 80-107\n"
      "tile 0 mx 1: 81-81\n"
-     "tile 0 mx 2: 104-131\n"
-     "cycles 137\n"},
+     "tile 0 mx 2: 99-126\n"
+     "cycles 132\n"},
     /* Configuration 32 + (2 * 256 + 24) / 16 = 66 cycles. 5 rows are 2 groups; W = 2 * 3 + 1; e = 66 + 1 + 4
      * + 2 * 7 * 4 - 1 + 4. The second has one group and issues at e + 1. */
     {"vop",
