@@ -7,6 +7,7 @@
 #include "mapper/passes.h"
 #include "mapper/section/replay.h"
 #include "mapper/useful_work.h"
+#include "sim/machine/config.h"
 
 static tg_status run_passes(tg_compile *c) {
   for (const tg_mapper_pass *pass = tg_mapper_passes; pass->name; pass++) {
@@ -58,8 +59,8 @@ static void estimate(tg_program *program, uint32_t first, tg_replay_memory *memo
     if (!memory && i > first && own[-1].section == own->section)
       own->estimated_cycles = own[-1].estimated_cycles;
     else
-      own->estimated_cycles =
-          tg_section_config_cycles(m, section) + tg_replay_section(m, section, own->bases, memory, limits);
+      own->estimated_cycles = tg_section_config_cycles(m, section, NULL) +
+                              tg_replay_section(m, section, own->bases, memory, limits);
   }
 }
 

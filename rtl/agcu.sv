@@ -7,7 +7,7 @@ module agcu (
   input  logic [7:0]                                       defect_i,
   // Section control; of the configuration, what is for this endpoint, and the base table
   input  fabric_pkg::control_t                             control_i,
-  input  logic [fabric_pkg::CfgBits-1:0]                   cfg_data_i,
+  input  logic [tegula_pkg::FlitBits-1:0]                  cfg_data_i,
   // Lane and post lane, both of them free at their beginning
   output fabric_pkg::lane_out_t                            lane_o,
   output logic [tegula_pkg::FlitBits-1:0]                  data_o,
@@ -28,9 +28,12 @@ module agcu (
   localparam int unsigned Contexts = tegula_pkg::AgcuContexts;
 
   logic start;
-  fabric_pkg::cfg_t cfg;
+  fabric_pkg::cfg_t cfg;  // initial values of semaphores
   assign start = control_i.start;
-  assign cfg = control_i.cfg;
+  always_comb begin
+    cfg = control_i.cfg;
+    cfg.valid = control_i.cfg.valid && control_i.cfg.kind == tegula_pkg::CfgSemaphores;
+  end
 
   // Streams of posts: LOADs, then the SYNCs and STOREs of each context.
   logic [Contexts:0] post_valid, post_done, post_local;
@@ -248,8 +251,7 @@ module agcu (
   ) u_semaphores (
     .clk_i, .rst_ni,
     .start_i       (start),
-    .cfg_we_i      (cfg.valid && cfg.kind == tegula_pkg::CfgSemaphores),
-    .cfg_slot_i    (cfg.slot[7:0]),
+    .cfg_i         (cfg),
     .cfg_data_i,
     .take_i        (issued),
     .need_i        (need),

@@ -12,10 +12,8 @@ module agcu_context (
   input  logic                              start_i,
   input  logic                              run_i,
   input  logic [7:0]                        defect_i,
-  input  logic                              cfg_instr_we_i,
-  input  logic                              cfg_length_we_i,
-  input  logic [7:0]                        cfg_slot_i,
-  input  logic [fabric_pkg::CfgBits-1:0]    cfg_data_i,
+  input  fabric_pkg::cfg_t                  cfg_i,
+  input  logic [tegula_pkg::FlitBits-1:0]   cfg_data_i,
   // Semaphores
   input  logic [tegula_pkg::Semaphores-1:0] nonzero_i,
   output logic [tegula_pkg::Semaphores-1:0] need_o,
@@ -78,7 +76,7 @@ module agcu_context (
     .Bits    (Bits),
     .Operands(3)
   ) u_sequencer (
-    .clk_i, .rst_ni, .start_i, .run_i, .cfg_instr_we_i, .cfg_length_we_i, .cfg_slot_i, .cfg_data_i,
+    .clk_i, .rst_ni, .start_i, .run_i, .cfg_i, .cfg_data_i,
     .defect_i, .nonzero_i, .need_o,
     .head_valid_o   (head_valid),
     .head_o         (head),

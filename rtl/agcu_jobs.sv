@@ -6,7 +6,7 @@ module agcu_jobs (
   input  logic                                rst_ni,
   input  logic [7:0]                          defect_i,
   input  fabric_pkg::control_t                control_i,
-  input  logic [fabric_pkg::CfgBits-1:0]      cfg_data_i,
+  input  logic [tegula_pkg::FlitBits-1:0]     cfg_data_i,
   // Semaphores
   input  logic [tegula_pkg::Semaphores-1:0]   nonzero_i,
   output logic [tegula_pkg::AgcuContexts-1:0][tegula_pkg::Semaphores-1:0] need_o,
@@ -30,6 +30,7 @@ module agcu_jobs (
   output logic [tegula_pkg::AgcuContexts-1:0] finished_o
 );
   localparam int unsigned Contexts = tegula_pkg::AgcuContexts;
+  localparam int unsigned P = tegula_pkg::P;
 
   logic [63:0] bases_q [32];
   fabric_pkg::offer_t offer [Contexts];
@@ -38,14 +39,21 @@ module agcu_jobs (
 
   always_ff @(posedge clk_i) begin
     if (cfg.valid && cfg.kind == tegula_pkg::CfgBases) begin
-      for (int b = 0; b < 32; b++) bases_q[b] <= cfg_data_i[b*64+:64];
+      for (int b = 0; b < 64; b++) begin
+        if (cfg.part == 11'(b / P) && cfg.enable[b%P])
+          bases_q[b/2][32*(b%2)+:32] <= cfg_data_i[32*(b%P)+:32];
+      end
     end
   end
 
   for (genvar c = 0; c < Contexts; c++) begin : gen_context
-    logic configured, served;
+    logic served;
     logic [4:0] base_index;
-    assign configured = cfg.valid && cfg.unit == 3'(c);
+    fabric_pkg::cfg_t own_cfg;
+    always_comb begin
+      own_cfg = cfg;
+      own_cfg.valid = cfg.valid && cfg.kind == tegula_pkg::CfgInstr && cfg.unit == 3'(c);
+    end
     assign served = served_i.context_id == 3'(c);
 
     agcu_context u_context (
@@ -53,9 +61,7 @@ module agcu_jobs (
       .start_i        (control_i.start),
       .run_i          (control_i.run),
       .defect_i,
-      .cfg_instr_we_i (configured && cfg.kind == tegula_pkg::CfgInstr),
-      .cfg_length_we_i(configured && cfg.kind == tegula_pkg::CfgLength),
-      .cfg_slot_i     (cfg.slot[7:0]),
+      .cfg_i          (own_cfg),
       .cfg_data_i, .nonzero_i,
       .need_o         (need_o[c]),
       .base_index_o   (base_index),

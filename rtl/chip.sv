@@ -15,17 +15,18 @@
 // nearer wait, so that it is Distance cycles each way for all.
 //
 // Endpoints are the tiles, row-major, then the AGCUs, west ones first; units are mx, vx, tx of each
-// tile, then the contexts of each AGCU. The configuration port is the host's and costs no cycles of
-// the model: it is used while open_o is high.
+// tile, then the contexts of each AGCU. A section's configuration comes as words, one a cycle for
+// each of the two lines from the corner.
 module chip (
   input  logic                                                      clk_i,
   input  logic                                                      rst_ni,
   input  logic [7:0]                                                defect_i,  // test builds only
   // Configuration
-  input  fabric_pkg::cfg_t                                          cfg_i,
-  input  logic [fabric_pkg::CfgBits-1:0]                            cfg_data_i,
-  // Sections: two cycles after start_i one runs
+  input  fabric_pkg::word_t [1:0]                                   word_i,  // west, north
+  input  logic [1:0][tegula_pkg::FlitBits-1:0]                      word_data_i,
+  // Sections: two cycles after start_i one runs, and word_i is its first
   input  logic                                                      start_i,
+  input  logic [31:0]                                               config_words_i,
   input  logic [63:0]                                               config_cycles_i,
   output fabric_pkg::section_t                                      section_o,
   // Memory, one port an AGCU
@@ -69,77 +70,87 @@ module chip (
 
   // The host's side is registered once.
   logic start_q;
+  logic [31:0] config_words_q;
   logic [63:0] config_cycles_q;
-  fabric_pkg::cfg_t cfg_q;
-  logic [fabric_pkg::CfgBits-1:0] cfg_data_q;
+  fabric_pkg::word_t [1:0] word_q;
+  logic [1:0][tegula_pkg::FlitBits-1:0] word_data_q;
   always_ff @(posedge clk_i or negedge rst_ni) begin
     if (!rst_ni) begin
       start_q <= 1'b0;
-      cfg_q <= '0;
+      word_q <= '0;
     end else begin
       start_q <= start_i;
-      cfg_q <= cfg_i;
+      word_q <= word_i;
     end
   end
   always_ff @(posedge clk_i) begin
+    if (start_i) config_words_q <= config_words_i;
     if (start_i) config_cycles_q <= config_cycles_i;
-    if (cfg_i.valid) cfg_data_q <= cfg_data_i;
+    for (int i = 0; i < 2; i++) if (word_i[i].valid) word_data_q[i] <= word_data_i[i];
   end
 
   fabric_pkg::status_t [tegula_pkg::Endpoints-1:0] status;
-  logic west_idle, north_idle;
+  logic west_idle, north_idle, load, reset;
   section_control #(
     .Distance(Distance)
   ) u_control (
     .clk_i, .rst_ni,
     .start_i        (start_q),
+    .config_words_i (config_words_q),
     .config_cycles_i(config_cycles_q),
     .idle_i         (west_idle && north_idle),
+    .load_o         (load),
+    .reset_o        (reset),
     .run_o          (section_o.run),
     .done_o         (section_o.done),
-    .open_o         (section_o.open),
     .cycle_o        (section_o.cycle)
   );
 
-  // The tree: what is at each stop, and at each endpoint when all have it.
-  fabric_pkg::control_t control;
-  fabric_pkg::control_t [Rows-1:0] west_control;
-  fabric_pkg::control_t [Cols-1:0] north_control;
-  fabric_pkg::control_t [Rows-1:0][Cols-1:0] tile_control;
-  logic [Rows-1:0][fabric_pkg::CfgBits-1:0] west_data;
-  logic [Cols-1:0][fabric_pkg::CfgBits-1:0] north_data;
-  logic [Rows-1:0][Cols-1:0][fabric_pkg::CfgBits-1:0] tile_data;
+  // The tree: what is at each stop. A word goes along the rows that it names.
+  fabric_pkg::order_t [1:0] order;
+  fabric_pkg::order_t [Rows-1:0] west_order, row_order;
+  fabric_pkg::order_t [Cols-1:0] north_order;
+  fabric_pkg::order_t [Rows-1:0][Cols-1:0] tile_order;
+  logic [Rows-1:0][FlitBits-1:0] west_data;
+  logic [Cols-1:0][FlitBits-1:0] north_data;
+  logic [Rows-1:0][Cols-1:0][FlitBits-1:0] tile_data;
   logic [Rows-1:0] west_stop_idle, row_idle;
   logic [Cols-1:0] north_stop_idle;
   logic [Rows-1:0][Cols-1:0] tile_idle;
-  assign control = {start_q, section_o.run, cfg_q};
+  for (genvar i = 0; i < 2; i++) begin : gen_order
+    assign order[i] = {reset, section_o.run, word_q[i]};
+  end
   control_line #(.N(Rows)) u_west (
     .clk_i, .rst_ni,
-    .control_i (control),
-    .cfg_data_i(cfg_data_q),
-    .control_o (west_control),
-    .cfg_data_o(west_data),
-    .idle_i    (west_stop_idle & row_idle),
-    .idle_o    (west_idle)
+    .order_i(order[0]),
+    .data_i (word_data_q[0]),
+    .order_o(west_order),
+    .data_o (west_data),
+    .idle_i (west_stop_idle & row_idle),
+    .idle_o (west_idle)
   );
   control_line #(.N(Cols)) u_north (
     .clk_i, .rst_ni,
-    .control_i (control),
-    .cfg_data_i(cfg_data_q),
-    .control_o (north_control),
-    .cfg_data_o(north_data),
-    .idle_i    (north_stop_idle),
-    .idle_o    (north_idle)
+    .order_i(order[1]),
+    .data_i (word_data_q[1]),
+    .order_o(north_order),
+    .data_o (north_data),
+    .idle_i (north_stop_idle),
+    .idle_o (north_idle)
   );
   for (genvar r = 0; r < Rows; r++) begin : gen_control
+    always_comb begin
+      row_order[r] = west_order[r];
+      row_order[r].word.valid = west_order[r].word.valid && west_order[r].word.rows[r];
+    end
     control_line #(.N(Cols)) u_row (
       .clk_i, .rst_ni,
-      .control_i (west_control[r]),
-      .cfg_data_i(west_data[r]),
-      .control_o (tile_control[r]),
-      .cfg_data_o(tile_data[r]),
-      .idle_i    (tile_idle[r]),
-      .idle_o    (row_idle[r])
+      .order_i(row_order[r]),
+      .data_i (west_data[r]),
+      .order_o(tile_order[r]),
+      .data_o (tile_data[r]),
+      .idle_i (tile_idle[r]),
+      .idle_o (row_idle[r])
     );
   end
 
@@ -209,21 +220,23 @@ module chip (
       localparam int unsigned Id = r * Cols + c;
       localparam int unsigned X = c + 1;
       localparam int unsigned Y = r + 1;
-      localparam int unsigned Slack = Distance - X - Y;
-      fabric_pkg::control_t stop, here;
-      logic start, run;
-      delay #(.Cycles(Slack)) u_start (.clk_i, .rst_ni, .d_i(stop.start), .q_o(start));
-      delay #(.Cycles(Slack)) u_run (.clk_i, .rst_ni, .d_i(stop.run), .q_o(run));
-      delay #(.Cycles(Slack)) u_idle (
-        .clk_i, .rst_ni, .d_i(status[Id].finished && !status[Id].busy), .q_o(tile_idle[r][c])
+      fabric_pkg::control_t here;
+      logic [FlitBits-1:0] cfg_data;
+      logic start;
+      control_stop #(
+        .Row     (r),
+        .Position(X),
+        .Slack   (Distance - X - Y)
+      ) u_stop (
+        .clk_i, .rst_ni,
+        .order_i  (tile_order[r][c]),
+        .data_i   (tile_data[r][c]),
+        .control_o(here),
+        .data_o   (cfg_data),
+        .idle_i   (status[Id].finished && !status[Id].busy),
+        .idle_o   (tile_idle[r][c])
       );
-      assign stop = tile_control[r][c];
-      always_comb begin
-        here = {start, run, stop.cfg};
-        if (stop.cfg.endpoint != 10'(Id) && stop.cfg.kind != tegula_pkg::CfgKeys) begin
-          here.cfg.valid = 1'b0;
-        end
-      end
+      assign start = here.start;
       assign row_start[r][X] = start;
       assign col_start[c][Y] = start;
 
@@ -235,7 +248,7 @@ module chip (
         .row_pos_i (5'(X)),
         .col_pos_i (5'(Y)),
         .control_i (here),
-        .cfg_data_i(tile_data[r][c]),
+        .cfg_data_i(cfg_data),
         .lane_o    (lane_out),
         .data_o    (data),
         .lane_i    ({col_in[c][1][Y], col_in[c][0][Y], row_in[r][1][X], row_in[r][0][X]}),
@@ -265,22 +278,24 @@ module chip (
     localparam int unsigned Line = West ? a : a - Rows;
     localparam int unsigned Id = Tiles + a;
     localparam int unsigned Unit = 3 * Tiles + a * Contexts;
-    localparam int unsigned Slack = Distance - Line - 1;
-    fabric_pkg::control_t stop, here;
-    logic start, run, idle;
-    delay #(.Cycles(Slack)) u_start (.clk_i, .rst_ni, .d_i(stop.start), .q_o(start));
-    delay #(.Cycles(Slack)) u_run (.clk_i, .rst_ni, .d_i(stop.run), .q_o(run));
-    delay #(.Cycles(Slack)) u_idle (
-      .clk_i, .rst_ni, .d_i(status[Id].finished && !status[Id].busy), .q_o(idle)
+    fabric_pkg::order_t stop;
+    fabric_pkg::control_t here;
+    logic [FlitBits-1:0] stop_data, cfg_data;
+    logic start, idle;
+    control_stop #(
+      .Row     (West ? Line : 16),
+      .Position(West ? 0 : Line + 1),
+      .Slack   (Distance - Line - 1)
+    ) u_stop (
+      .clk_i, .rst_ni,
+      .order_i  (stop),
+      .data_i   (stop_data),
+      .control_o(here),
+      .data_o   (cfg_data),
+      .idle_i   (status[Id].finished && !status[Id].busy),
+      .idle_o   (idle)
     );
-    always_comb begin
-      here = {start, run, stop.cfg};
-      if (stop.cfg.endpoint != 10'(Id) && stop.cfg.kind != tegula_pkg::CfgBases) begin
-        here.cfg.valid = 1'b0;
-      end
-    end
-
-    logic [fabric_pkg::CfgBits-1:0] cfg_data;
+    assign start = here.start;
     logic [FlitBits-1:0] data, data_in;
     fabric_pkg::lane_out_t lane_out;
     fabric_pkg::lane_in_t lane_in;
@@ -307,8 +322,8 @@ module chip (
 
     // What leaves on the first lane of the line is granted there; what comes is on the second.
     if (West) begin : gen_west
-      assign stop = west_control[Line];
-      assign cfg_data = west_data[Line];
+      assign stop = west_order[Line];
+      assign stop_data = west_data[Line];
       assign west_stop_idle[Line] = idle;
       assign row_start[Line][0] = start;
       assign row_out[Line][0][0] = lane_out;
@@ -322,8 +337,8 @@ module chip (
       assign data_in = row_in_data[Line][1][0];
       assign post_in = row_post_in[Line][1][0];
     end else begin : gen_north
-      assign stop = north_control[Line];
-      assign cfg_data = north_data[Line];
+      assign stop = north_order[Line];
+      assign stop_data = north_data[Line];
       assign north_stop_idle[Line] = idle;
       assign col_start[Line][0] = start;
       assign col_out[Line][0][0] = lane_out;
@@ -339,5 +354,5 @@ module chip (
     end
   end
 
-  `ASSERT(ConfiguredBetweenSections, !cfg_q.valid || section_o.open)
+  `ASSERT(ConfiguredFirst, !(word_q[0].valid || word_q[1].valid) || load)
 endmodule

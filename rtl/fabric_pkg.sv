@@ -67,28 +67,48 @@ package fabric_pkg;
     logic [9:0] sem;
   } post_in_t;
 
-  // A write of the configuration port; its data, an instruction at once, go beside it.
+  // A word of the configuration on its way; its data, a flit, go beside it. Those take it whose row
+  // and position are in the masks; row 16 is that of the north AGCUs.
   typedef struct packed {
-    logic       valid;
-    logic [2:0] kind;
-    logic [9:0] endpoint;
-    logic [2:0] unit;  // mx, vx, tx, or the context
-    logic [9:0] slot;
-  } cfg_t;
-  localparam int unsigned CfgBits = tegula_pkg::InstrBits;
+    logic        valid;
+    logic [16:0] rows;
+    logic [16:0] positions;
+    logic        by_row;   // scattered along the rows
+    logic        scatter;  // each column, or row, has a lane of 4 bytes of it
+    logic        clear;    // the other lanes of the instruction become 0
+    logic [2:0]  kind;
+    logic [2:0]  unit;     // mx, vx, tx, or the context
+    logic [7:0]  slot;
+    logic [10:0] lane;     // where it goes, in lanes of 4 bytes
+  } word_t;
 
-  // What the section control says.
+  // The word as its taker writes it: `part` counts flits.
   typedef struct packed {
-    logic start;  // a section begins: everything is reset
-    logic run;    // its configuration is done
+    logic                      valid;
+    logic [2:0]                kind;
+    logic [2:0]                unit;
+    logic [7:0]                slot;
+    logic                      clear;
+    logic [10:0]               part;
+    logic [tegula_pkg::P-1:0]  enable;  // lanes of 4 bytes
+  } cfg_t;
+
+  // What the section control says, on its way and at an endpoint.
+  typedef struct packed {
+    logic  start;  // a section begins: everything is reset
+    logic  run;    // its configuration is done
+    word_t word;
+  } order_t;
+  typedef struct packed {
+    logic start;
+    logic run;
     cfg_t cfg;
   } control_t;
 
   // How the section control is.
   typedef struct packed {
     logic        run;    // units may issue, when it has reached them
-    logic        done;   // no section runs
-    logic        open;   // ... nor does a unit think so: the chip may be set up and started
+    logic        done;   // no section runs: one may be started
     logic [63:0] cycle;
   } section_t;
 

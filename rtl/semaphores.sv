@@ -12,9 +12,8 @@ module semaphores #(
   input  logic                              clk_i,
   input  logic                              rst_ni,
   input  logic                              start_i,
-  input  logic                              cfg_we_i,    // 256 initial values at once
-  input  logic [7:0]                        cfg_slot_i,
-  input  logic [fabric_pkg::CfgBits-1:0]    cfg_data_i,
+  input  fabric_pkg::cfg_t                  cfg_i,    // initial values, which are 0 after a start
+  input  logic [tegula_pkg::FlitBits-1:0]   cfg_data_i,
   input  logic [Units-1:0]                  take_i,
   input  logic [Units*tegula_pkg::Semaphores-1:0] need_i,
   input  logic [Increments-1:0]             add_i,
@@ -24,6 +23,7 @@ module semaphores #(
   output logic [9:0]                        overflow_sem_o
 );
   localparam int unsigned Semaphores = tegula_pkg::Semaphores;
+  localparam int unsigned P = tegula_pkg::P;
 
   logic [8*Semaphores-1:0] count_q, count, init_q;
   logic [Semaphores-1:0] nonzero_q, nonzero;
@@ -104,10 +104,15 @@ module semaphores #(
     end
   end
 
-  always_ff @(posedge clk_i) begin
-    if (cfg_we_i) begin
+  always_ff @(posedge clk_i or negedge rst_ni) begin
+    if (!rst_ni) begin
+      init_q <= '0;
+    end else if (start_i) begin
+      init_q <= '0;
+    end else if (cfg_i.valid) begin
       for (int k = 0; k < Semaphores; k++) begin
-        if (cfg_slot_i == 8'(k / 256)) init_q[8*k+:8] <= cfg_data_i[(k%256)*8+:8];
+        if (cfg_i.part == 11'(k / (4 * P)) && cfg_i.enable[k/4%P])
+          init_q[8*k+:8] <= cfg_data_i[8*(k%(4*P))+:8];
       end
     end
   end

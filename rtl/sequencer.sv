@@ -15,10 +15,8 @@ module sequencer #(
   input  logic                              rst_ni,
   input  logic                              start_i,  // a section begins: everything is reset
   input  logic                              run_i,    // its configuration is done
-  input  logic                              cfg_instr_we_i,
-  input  logic                              cfg_length_we_i,
-  input  logic [7:0]                        cfg_slot_i,
-  input  logic [fabric_pkg::CfgBits-1:0]    cfg_data_i,
+  input  fabric_pkg::cfg_t                  cfg_i,    // of this unit's queue; slots in order
+  input  logic [tegula_pkg::FlitBits-1:0]   cfg_data_i,
   input  logic [7:0]                        defect_i,
   input  logic [tegula_pkg::Semaphores-1:0] nonzero_i,
   output logic [tegula_pkg::Semaphores-1:0] need_o,   // taken at an issue
@@ -38,12 +36,14 @@ module sequencer #(
 );
   localparam int unsigned SemW = $clog2(tegula_pkg::Semaphores);
   localparam int unsigned SlotW = $clog2(tegula_pkg::QueueDepth);
+  localparam int unsigned P = tegula_pkg::P;
+  localparam int unsigned Lanes = (Bits + 31) / 32;
 
   logic [Bits-1:0] queue_q [tegula_pkg::QueueDepth];
   logic [Operands*8-1:0] rot_q [tegula_pkg::QueueDepth];
   // the slot's counters are not 0 since the section's start
   logic [tegula_pkg::QueueDepth-1:0] rot_used_q;
-  logic [8:0] length_q, pc_q, pc_d;
+  logic [8:0] length_q, written_q, pc_q, pc_d;
   logic [2:0][19:0] idx_q, idx_d;
   logic [Bits-1:0] head_q;
   logic [tegula_pkg::Semaphores-1:0] need_q;
@@ -153,13 +153,31 @@ module sequencer #(
     else if (issue_o) rot_used_q[pc_q[SlotW-1:0]] <= 1'b1;
   end
 
+  // A section has as many instructions as were written since the start before.
   always_ff @(posedge clk_i or negedge rst_ni) begin
-    if (!rst_ni) length_q <= '0;
-    else if (cfg_length_we_i) length_q <= cfg_data_i[8:0];
+    if (!rst_ni) begin
+      length_q <= '0;
+      written_q <= '0;
+    end else if (start_i) begin
+      length_q <= written_q;
+      written_q <= '0;
+    end else if (cfg_i.valid) begin
+      written_q <= {1'b0, cfg_i.slot} + 9'd1;
+    end
   end
 
+  // A row of the queue is written by lanes of 4 bytes.
   always_ff @(posedge clk_i) begin
-    if (cfg_instr_we_i) queue_q[cfg_slot_i[SlotW-1:0]] <= cfg_data_i[Bits-1:0];
+    if (cfg_i.valid) begin : write
+      logic [32*Lanes-1:0] row;
+      row = '0;
+      if (!cfg_i.clear) row[Bits-1:0] = queue_q[cfg_i.slot[SlotW-1:0]];
+      for (int l = 0; l < Lanes; l++) begin
+        if (cfg_i.part == 11'(l / P) && cfg_i.enable[l%P])
+          row[32*l+:32] = cfg_data_i[32*(l%P)+:32];
+      end
+      queue_q[cfg_i.slot[SlotW-1:0]] <= row[Bits-1:0];
+    end
   end
 
   `ASSERT(IssuesWhatIsReady, !issue_i || head_valid_o)

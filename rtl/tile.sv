@@ -9,7 +9,7 @@ module tile (
   input  logic [4:0]                                   col_pos_i,
   // Section control; of the configuration, what is for this endpoint, and the key table
   input  fabric_pkg::control_t                         control_i,
-  input  logic [fabric_pkg::CfgBits-1:0]               cfg_data_i,
+  input  logic [tegula_pkg::FlitBits-1:0]              cfg_data_i,
   // Lanes; a flit leaves on one of the four
   output fabric_pkg::lane_out_t [3:0]                  lane_o,
   output logic [tegula_pkg::FlitBits-1:0]              data_o,
@@ -25,6 +25,7 @@ module tile (
 );
   localparam int unsigned Banks = tegula_pkg::Banks;
   localparam int unsigned Semaphores = tegula_pkg::Semaphores;
+  localparam int unsigned P = tegula_pkg::P;
   localparam int unsigned FlitBits = tegula_pkg::FlitBits;
   localparam int unsigned PostsBits = fabric_pkg::PostsBits;
   localparam int unsigned PostBits = fabric_pkg::PostBits;
@@ -36,16 +37,22 @@ module tile (
   assign run = control_i.run;
   assign cfg = control_i.cfg;
 
-  logic [2:0] cfg_instr, cfg_length;
+  fabric_pkg::cfg_t cfg_instr, mx_cfg, vx_cfg, tx_cfg, cfg_vx, cfg_semaphores;
   always_comb begin
-    cfg_instr = '0;
-    cfg_length = '0;
-    if (cfg.valid && cfg.kind == tegula_pkg::CfgInstr) cfg_instr = 3'(4'd1 << cfg.unit);
-    if (cfg.valid && cfg.kind == tegula_pkg::CfgLength) cfg_length = 3'(4'd1 << cfg.unit);
+    cfg_instr = cfg;
+    cfg_instr.valid = cfg.valid && cfg.kind == tegula_pkg::CfgInstr;
+    mx_cfg = cfg_instr;
+    mx_cfg.valid = cfg_instr.valid && cfg.unit == 3'd0;
+    vx_cfg = cfg_instr;
+    vx_cfg.valid = cfg_instr.valid && cfg.unit == 3'd1;
+    tx_cfg = cfg_instr;
+    tx_cfg.valid = cfg_instr.valid && cfg.unit == 3'd2;
+    cfg_vx = cfg;
+    cfg_vx.valid = cfg.valid &&
+                   (cfg.kind == tegula_pkg::CfgWord || cfg.kind == tegula_pkg::CfgConstant);
+    cfg_semaphores = cfg;
+    cfg_semaphores.valid = cfg.valid && cfg.kind == tegula_pkg::CfgSemaphores;
   end
-  logic cfg_vx_word, cfg_vx_constant;
-  assign cfg_vx_word = cfg.valid && cfg.kind == tegula_pkg::CfgWord;
-  assign cfg_vx_constant = cfg.valid && cfg.kind == tegula_pkg::CfgConstant;
 
   logic [2:0] head_valid, issue, issued, sync, ended, finished;
   logic [2:0][7:0] pc;
@@ -64,7 +71,8 @@ module tile (
   assign mx_in = mx_head;
   always_ff @(posedge clk_i) begin
     if (cfg.valid && cfg.kind == tegula_pkg::CfgKeys)
-      for (int k = 0; k < 32; k++) keys_q[k] <= cfg_data_i[k*32+:32];
+      for (int k = 0; k < 32; k++)
+        if (cfg.part == 11'(k / P) && cfg.enable[k%P]) keys_q[k] <= cfg_data_i[32*(k%P)+:32];
   end
   sequencer #(
     .Bits    (tegula_pkg::MxInstrBits),
@@ -73,9 +81,7 @@ module tile (
     .clk_i, .rst_ni,
     .start_i        (start),
     .run_i          (run),
-    .cfg_instr_we_i (cfg_instr[0]),
-    .cfg_length_we_i(cfg_length[0]),
-    .cfg_slot_i     (cfg.slot[7:0]),
+    .cfg_i          (mx_cfg),
     .cfg_data_i, .defect_i,
     .nonzero_i      (nonzero_o),
     .need_o         (need[0*Semaphores+:Semaphores]),
@@ -135,9 +141,7 @@ module tile (
     .clk_i, .rst_ni,
     .start_i        (start),
     .run_i          (run),
-    .cfg_instr_we_i (cfg_instr[1]),
-    .cfg_length_we_i(cfg_length[1]),
-    .cfg_slot_i     (cfg.slot[7:0]),
+    .cfg_i          (vx_cfg),
     .cfg_data_i, .defect_i,
     .nonzero_i      (nonzero_o),
     .need_o         (need[1*Semaphores+:Semaphores]),
@@ -187,9 +191,7 @@ module tile (
     .clk_i, .rst_ni,
     .start_i        (start),
     .run_i          (run),
-    .cfg_instr_we_i (cfg_instr[2]),
-    .cfg_length_we_i(cfg_length[2]),
-    .cfg_slot_i     (cfg.slot[7:0]),
+    .cfg_i          (tx_cfg),
     .cfg_data_i, .defect_i,
     .nonzero_i      (nonzero_o),
     .need_o         (need[2*Semaphores+:Semaphores]),
@@ -264,10 +266,8 @@ module tile (
   );
   vx u_vx (
     .clk_i, .rst_ni,
-    .cfg_we_i       (cfg_vx_word || cfg_vx_constant),
-    .cfg_sel_i      (cfg_vx_constant),
-    .cfg_addr_i     (cfg.slot),
-    .cfg_data_i     (cfg_data_i[63:0]),
+    .cfg_i          (cfg_vx),
+    .cfg_data_i,
     .head_valid_i   (head_valid[1] && room[2]),
     .head_i         (vx_in),
     .idx_i          (vx_idx),
@@ -406,8 +406,7 @@ module tile (
   ) u_semaphores (
     .clk_i, .rst_ni,
     .start_i       (start),
-    .cfg_we_i      (cfg.valid && cfg.kind == tegula_pkg::CfgSemaphores),
-    .cfg_slot_i    (cfg.slot[7:0]),
+    .cfg_i         (cfg_semaphores),
     .cfg_data_i,
     .take_i        (issued),
     .need_i        (need),

@@ -8,10 +8,8 @@
 module vx (
   input  logic                                   clk_i,
   input  logic                                   rst_ni,
-  input  logic                                   cfg_we_i,
-  input  logic                                   cfg_sel_i,  // 0 microcode word, 1 constant
-  input  logic [9:0]                             cfg_addr_i,
-  input  logic [63:0]                            cfg_data_i,
+  input  fabric_pkg::cfg_t                       cfg_i,  // microcode and constants
+  input  logic [tegula_pkg::FlitBits-1:0]        cfg_data_i,
   input  logic                                   head_valid_i,
   input  tegula_pkg::vx_instr_t                  head_i,
   input  logic [2:0][19:0]                       idx_i,
@@ -42,14 +40,23 @@ module vx (
   localparam int unsigned Words = tegula_pkg::MicrocodeWords;
 
   // Configuration
-  logic [tegula_pkg::UcodeBits-1:0] words_q [Words];
+  localparam int unsigned HighBits = tegula_pkg::UcodeBits - 32;
+  logic [31:0] words_low_q [Words];
+  logic [HighBits-1:0] words_high_q [Words];
   logic [31:0] constants_q [K];
+  logic [P-1:0][10:0] to;  // where each goes
+  always_comb for (int l = 0; l < P; l++) to[l] = {cfg_i.part[10-$clog2(P):0], $clog2(P)'(l)};
   always_ff @(posedge clk_i) begin
-    if (cfg_we_i && !cfg_sel_i && 32'(cfg_addr_i) < Words) begin
-      words_q[cfg_addr_i[$clog2(Words)-1:0]] <= cfg_data_i[tegula_pkg::UcodeBits-1:0];
-    end
-    if (cfg_we_i && cfg_sel_i && 32'(cfg_addr_i) < K) begin
-      constants_q[cfg_addr_i[$clog2(K)-1:0]] <= cfg_data_i[31:0];
+    for (int l = 0; l < P; l++) begin
+      if (cfg_i.valid && cfg_i.kind == tegula_pkg::CfgWord && cfg_i.enable[l]
+          && 32'(to[l]) < 2 * Words) begin
+        if (l % 2 == 0) words_low_q[to[l][$clog2(2*Words)-1:1]] <= cfg_data_i[32*l+:32];
+        else words_high_q[to[l][$clog2(2*Words)-1:1]] <= cfg_data_i[32*l+:HighBits];
+      end
+      if (cfg_i.valid && cfg_i.kind == tegula_pkg::CfgConstant && cfg_i.enable[l]
+          && 32'(to[l]) < K) begin
+        constants_q[to[l][$clog2(K)-1:0]] <= cfg_data_i[32*l+:32];
+      end
     end
   end
 
@@ -78,7 +85,7 @@ module vx (
     .sr_row_o     (sr_row),
     .sr_col_o     (sr_col)
   );
-  assign word = words_q[pc];
+  assign word = {words_high_q[pc], words_low_q[pc]};
 
   logic ld_on, st_on, alu_on, ld_fp32, st_fp32;
   logic [2:0] ld_kind, st_kind;

@@ -5,6 +5,7 @@
 #include "mapper/gemm/layout.h"
 #include "mapper/section/replay.h"
 #include "mapper/vector/vector.h"
+#include "sim/machine/config.h"
 
 #include <string.h>
 
@@ -124,7 +125,7 @@ static double replayed_cycles(const tg_compile *c, const tg_kernel *kernel, cons
     uint64_t most = limit < TG_NEVER ? (uint64_t)limit : UINT64_MAX,
              replayed = tg_replay_section(m, section, e.b.base_address, memory,
                                           (tg_replay_limits){most, REPLAYED_STEPS});
-    if (replayed <= most) cycles = (double)(tg_section_config_cycles(m, section) + replayed);
+    if (replayed <= most) cycles = (double)(tg_section_config_cycles(m, section, NULL) + replayed);
   }
   tg_arena_release(&arena);
   tg_program_destroy(quiet.program);

@@ -2,6 +2,7 @@
 #include "mapper/kernel/view.h"
 #include "mapper/section/replay.h"
 #include "mapper/vector/line_buffers.h"
+#include "sim/machine/config.h"
 
 #include <string.h>
 
@@ -73,7 +74,7 @@ static double replayed_cycles(const tg_compile *c, const tg_kernel *kernel, cons
              replayed =
                  tg_replay_section(m, section, quiet.program->invocations[0].bases,
                                    tg_replay_memory_new(m, &arena), (tg_replay_limits){most, REPLAYED_STEPS});
-    if (replayed <= most) cycles = (double)(tg_section_config_cycles(m, section) + replayed);
+    if (replayed <= most) cycles = (double)(tg_section_config_cycles(m, section, NULL) + replayed);
   }
   tg_arena_release(&arena);
   tg_program_destroy(quiet.program);

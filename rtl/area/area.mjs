@@ -133,6 +133,7 @@ function partsOf(constants) {
     { name: 'lanes of a row', top: 'fabric_line', parameters: { N: cols + 1 }, of: rows },
     { name: 'lanes of a column', top: 'fabric_line', parameters: { N: rows + 1 }, of: cols },
     { name: 'control of a row', top: 'control_line', parameters: { N: cols }, of: rows },
+    { name: 'end of the control', top: 'control_stop', of: tiles + rows + cols },
   ];
 }
 

@@ -37,6 +37,7 @@ const list = [
   { top: 'lane', line: true },
   { top: 'section_control' },
   { top: 'control_line' },
+  { top: 'control_stop' },
   { top: 'semaphores', sizes: { Semaphores: 16 } },
   { top: 'agcu_start' },
   { top: 'agcu_index' },

@@ -11,7 +11,7 @@ extern "C" {
 
 enum {
   TG_INSTR_BYTES = 424,  /* as encoded: room for the longest */
-  TG_CONFIG_BYTES = 256, /* that an instruction counts for when a section is loaded: about what one takes */
+  TG_CONFIG_BYTES = 256, /* about what an instruction takes in a queue: for what that costs in energy */
   TG_LEVELS = 3,         /* loop levels of a sequencer */
   TG_BASES = 32,         /* entries of the base table and of the key table */
   TG_STREAMS = 12, /* streams of a VOP: an optimizer reads and writes a parameter and two tensors of state; a

@@ -1,5 +1,4 @@
 #include "sim/machine/program.h"
-#include "sim/machine/walk.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -72,28 +71,6 @@ tg_instr *tg_queue_push(tg_program *program, tg_queue *queue) {
   tg_instr *instr = &queue->instrs[queue->count++];
   memset(instr, 0, sizeof *instr);
   return instr;
-}
-
-uint64_t tg_section_config_cycles(const tg_params *params, const tg_section *section) {
-  uint64_t bytes = 0;
-  for (uint32_t t = 0; t < tg_tiles(params); t++) {
-    const tg_tile_program *tile = &section->tiles[t];
-    uint64_t vx =
-        (uint64_t)tile->vx.count * TG_CONFIG_BYTES + 8ull * tile->word_count + 4ull * tile->constant_count;
-    uint64_t mx = (uint64_t)tile->mx.count * TG_CONFIG_BYTES, tx = (uint64_t)tile->tx.count * TG_CONFIG_BYTES;
-    if (bytes < vx) bytes = vx;
-    if (bytes < mx) bytes = mx;
-    if (bytes < tx) bytes = tx;
-  }
-  for (uint32_t a = 0; a < tg_agcus(params); a++)
-    for (uint32_t c = 0; c < params->agcu_contexts; c++) {
-      uint64_t context = (uint64_t)section->agcus[a].contexts[c].count * TG_CONFIG_BYTES;
-      if (bytes < context) bytes = context;
-    }
-  /* The reset goes before the start, and walks are begun from there on. */
-  uint64_t fixed = params->config_cycles, least = tg_control_distance(params) + TG_WALK_LEAD;
-  if (fixed < least) fixed = least;
-  return fixed + (bytes + tg_flit_bytes(params) - 1) / tg_flit_bytes(params);
 }
 
 uint64_t tg_section_next(const tg_params *params, uint64_t last_end) {

@@ -144,8 +144,6 @@ tg_status tg_program_read_memory(const char *name, const void *data, size_t size
 char *tg_program_print(const tg_program *program);
 tg_status tg_program_parse(const char *text, tg_program **out_program, tg_diag *diag);
 
-/* Cycles of configuration before the section's first issue (docs/machine.md, section 2). */
-uint64_t tg_section_config_cycles(const tg_params *params, const tg_section *section);
 /* When the next invocation begins, or the run is over, after an invocation whose last instruction ends at `last_end`. */
 uint64_t tg_section_next(const tg_params *params, uint64_t last_end);
 

@@ -123,31 +123,21 @@ public:
 #endif
   }
 
-  void config(const ConfigWrite &w) override {
-    while (!top_.open_o) step();
-    top_.cfg_kind_i = (uint8_t)w.kind;
-    top_.cfg_endpoint_i = (uint16_t)w.endpoint;
-    top_.cfg_unit_i = (uint8_t)w.unit;
-    top_.cfg_slot_i = (uint16_t)w.slot;
-    memset(&top_.cfg_data_i[0], 0, sizeof top_.cfg_data_i);
-    static_assert(sizeof top_.cfg_data_i >= TG_INSTR_BYTES, "the port takes an instruction at once");
-    memcpy(&top_.cfg_data_i[0], w.data, std::min(w.bytes, sizeof top_.cfg_data_i));
-    top_.cfg_we_i = 1;
-    step();
-    top_.cfg_we_i = 0;
-  }
-
-  void start(uint64_t config_cycles) override {
-    while (!top_.open_o) step();
+  void start(const tg_config &config, uint64_t config_words, uint64_t config_cycles) override {
+    config_ = &config;
+    sent_ = 0;
+    top_.config_words_i = (uint32_t)config_words;
     top_.config_cycles_i = config_cycles;
     top_.start_i = 1;
     step();
     top_.start_i = 0;
+    put_words();
     step();
   }
 
   void clock(uint32_t ready) override {
     actions_counted = &actions_;
+    put_words();
     top_.clk_i = 1;
     top_.eval();
     dump();
@@ -228,6 +218,30 @@ private:
   }
   void clear_reads() { top_.read_valid_i = 0; }
 
+  /* The words of the next cycle. */
+  void put_words() {
+    top_.word_valid_i = 0;
+    if (!config_ || sent_ >= std::max(config_->west.count, config_->north.count)) return;
+    put_word(config_->west, 0);
+    put_word(config_->north, 1);
+    sent_++;
+  }
+  void put_word(const tg_config_words &line, uint32_t number) {
+    if (sent_ >= line.count) return;
+    const tg_config_word &word = line.words[sent_];
+    uint32_t place = word.lane | (uint32_t)word.slot << 11 | (uint32_t)word.unit << 19 |
+                     (uint32_t)word.kind << 22 | (uint32_t)word.clear << 25 | (uint32_t)word.scatter << 26 |
+                     (uint32_t)word.by_row << 27;
+    top_.word_valid_i |= (uint8_t)(1u << number);
+    put_half(top_.word_rows_i, number, word.rows);
+    put_half(top_.word_positions_i, number, word.positions);
+    put_half(top_.word_place_i, number, place);
+    memcpy((char *)&top_.word_data_i + number * 4 * p_, word.data, 4 * p_);
+  }
+  static void put_half(QData &port, uint32_t number, uint32_t value) {
+    port = (port & ~(0xffffffffull << 32 * number)) | (uint64_t)value << 32 * number;
+  }
+
   /* Evaluates the chip for the first time, so that it makes its blocks, in its own context, and opens the waves of all. */
   void make_blocks(const char *wave_file) {
     VerilatedContext *others = Verilated::threadContextp();
@@ -270,6 +284,8 @@ private:
 
   const uint32_t p_, tiles_, agcus_, contexts_ /* of all AGCUs */, semaphores_;
   tg_actions actions_ = {};
+  const tg_config *config_ = nullptr; /* of the section that runs */
+  size_t sent_ = 0;                   /* words of each of its lines, or the end of one */
   VerilatedContext context_;
   TG_MODEL top_;
 #if TG_TRACED

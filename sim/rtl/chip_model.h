@@ -7,19 +7,13 @@
 #define TEGULA_RTL_CHIP_MODEL_H
 
 #include "sim/machine/actions.h"
+#include "sim/machine/config.h"
 
 #include <cstddef>
 #include <cstdint>
 #include <memory>
 
 namespace tegula {
-
-struct ConfigWrite {
-  uint32_t kind;                 /* TG_CFG_INSTR .. */
-  uint32_t endpoint, unit, slot; /* unit: 0 mx, 1 vx, 2 tx, or the context */
-  const void *data;
-  size_t bytes; /* at most 256; the rest is zero */
-};
 
 /* A piece of a burst at a DRAM port: `count` elements from `address` on, the first of which is element
  * `first` of the piece. */
@@ -39,8 +33,8 @@ class ChipModel {
 public:
   virtual ~ChipModel() = default;
 
-  virtual void config(const ConfigWrite &write) = 0;
-  virtual void start(uint64_t config_cycles) = 0; /* a section begins in cycle() */
+  /* A section begins in cycle(); its words, which have to stay until they are sent, go with the cycles that follow. */
+  virtual void start(const tg_config &config, uint64_t config_words, uint64_t config_cycles) = 0;
   virtual void clock(uint32_t ready) = 0; /* ready: AGCUs whose piece the memory takes in the next cycle */
   virtual void read_data(uint32_t agcu, const void *bytes) = 0; /* 8P bytes of a piece, for this cycle */
 

@@ -4,19 +4,18 @@ module chip_pins (
   input  logic                                          clk_i,
   input  logic                                          rst_ni,
   input  logic [7:0]                                    defect_i,
-  // Configuration
-  input  logic                                          cfg_we_i,
-  input  logic [2:0]                                    cfg_kind_i,
-  input  logic [9:0]                                    cfg_endpoint_i,
-  input  logic [2:0]                                    cfg_unit_i,
-  input  logic [9:0]                                    cfg_slot_i,
-  input  logic [fabric_pkg::CfgBits-1:0]                cfg_data_i,
+  // Configuration, of the west line and the north line
+  input  logic [1:0]                                    word_valid_i,
+  input  logic [1:0][31:0]                              word_rows_i,
+  input  logic [1:0][31:0]                              word_positions_i,
+  input  logic [1:0][31:0]                              word_place_i,  // from by_row on
+  input  logic [2*tegula_pkg::FlitBits-1:0]             word_data_i,
   // Sections
   input  logic                                          start_i,
+  input  logic [31:0]                                   config_words_i,
   input  logic [63:0]                                   config_cycles_i,
   output logic                                          run_o,
   output logic                                          done_o,
-  output logic                                          open_o,
   output logic [63:0]                                   cycle_o,
   output logic                                          quiet_o,
   // Memory, one port an AGCU
@@ -63,11 +62,18 @@ module chip_pins (
   fabric_pkg::trace_t [tegula_pkg::Units-1:0] trace;
   fabric_pkg::fault_t [tegula_pkg::Endpoints-1:0] fault;
 
+  fabric_pkg::word_t [1:0] word;
+  for (genvar i = 0; i < 2; i++) begin : gen_word
+    assign word[i] = {word_valid_i[i], word_rows_i[i][16:0], word_positions_i[i][16:0],
+                      word_place_i[i][27:0]};
+  end
+
   chip u_chip (
     .clk_i, .rst_ni, .defect_i,
-    .cfg_i       ({cfg_we_i, cfg_kind_i, cfg_endpoint_i, cfg_unit_i, cfg_slot_i}),
-    .cfg_data_i, .start_i, .config_cycles_i,
-    .section_o   ({run_o, done_o, open_o, cycle_o}),
+    .word_i      (word),
+    .word_data_i,
+    .start_i, .config_words_i, .config_cycles_i,
+    .section_o   ({run_o, done_o, cycle_o}),
     .memory_o    (memory_out),
     .write_data_o,
     .memory_i    (memory_in),

@@ -1,6 +1,5 @@
 /* The RTL engine: runs programs on the verilated chip whose parameters are the program's. */
 #include "sim/machine/numerics.h"
-#include "sim/machine/walk.h"
 #include "sim/rtl/memory.h"
 #include "sim/rtl/recorder.h"
 
@@ -15,8 +14,6 @@ namespace {
 /* Cycles in which nothing moves before we call it a deadlock: more than any unit holds an instruction back on
  * its own. */
 constexpr uint32_t kQuietCycles = 512;
-/* Semaphores that a configuration write sets. */
-constexpr uint32_t kSemaphoresAWrite = 256;
 
 tg_status config_params(const ChipConfig &config, tg_params *out, tg_diag *diag) {
   tg_status status = tg_params_load("tiny", out, diag);
@@ -35,7 +32,8 @@ const ChipConfig *find_config(const tg_params &params, bool faults, bool traced)
     tg_params own;
     if (config->faults != faults || (traced && !config->traced)) continue;
     if (config_params(*config, &own, nullptr)) continue;
-    own.clock_mhz = params.clock_mhz; /* cycles have no length in the RTL */
+    own.clock_mhz = params.clock_mhz;         /* cycles have no length in the RTL */
+    own.config_cycles = params.config_cycles; /* it is told with each section */
     if (tg_params_equal(&own, &params)) return config;
   }
   return nullptr;
@@ -61,10 +59,7 @@ public:
   tg_status run(tg_dram *dram, const tg_run_options &options, tg_run_result *result, tg_diag *diag);
 
 private:
-  void load_section(const tg_section &section);
-  void load_queue(uint32_t endpoint, tg_unit unit, uint32_t place, const tg_queue &queue);
-  void load_semaphores(uint32_t endpoint, const uint8_t *sem_init);
-  void load_tables(const tg_invocation &invocation, const tg_run_options &options);
+  tg_config pack(const tg_invocation &invocation, const tg_run_options &options, tg_arena *arena) const;
   tg_status run_section(uint32_t invocation, const tg_run_options &options, Memory &memory,
                         Recorder &recorder, tg_diag *diag);
   tg_status report(const char *what, uint32_t invocation, tg_diag *diag) const;
@@ -75,66 +70,15 @@ private:
   std::unique_ptr<ChipModel> chip_;
 };
 
-void set_bits(uint64_t *words, uint32_t lsb, uint32_t width, uint64_t value) {
-  for (uint32_t b = 0; b < width; b++)
-    if (value >> b & 1) words[(lsb + b) / 64] |= 1ull << (lsb + b) % 64;
-}
-
-/* Behind an instruction of an AGCU: the starts and steps of its walks as digits, innermost lowest. */
-void add_walk_steps(const tg_agcu_instr &in, uint64_t *words) {
-  static constexpr uint32_t kWidths[3] = {32, 24, 24};
-  uint32_t digits[TG_WALK_STEPS][3], lsb = tg_unit_bits(TG_AGCU);
-  tg_walk_steps(&in, digits);
-  for (const auto &step : digits)
-    for (int d = 2; d >= 0; d--) {
-      set_bits(words, lsb, kWidths[d], step[d]);
-      lsb += kWidths[d];
-    }
-}
-
-void Engine::load_queue(uint32_t endpoint, tg_unit unit, uint32_t place, const tg_queue &queue) {
-  for (uint32_t i = 0; i < queue.count; i++) {
-    uint64_t words[TG_INSTR_BYTES / 8];
-    tg_instr_encode(unit, &queue.instrs[i], words);
-    if (unit == TG_AGCU && queue.instrs[i].common.op != TG_OP_sync)
-      add_walk_steps(queue.instrs[i].agcu, words);
-    chip_->config({TG_CFG_INSTR, endpoint, place, i, words, sizeof words});
-  }
-  chip_->config({TG_CFG_LENGTH, endpoint, place, 0, &queue.count, sizeof queue.count});
-}
-
-void Engine::load_semaphores(uint32_t endpoint, const uint8_t *sem_init) {
-  uint32_t count = program_.params.semaphores;
-  for (uint32_t s = 0; s < count; s += kSemaphoresAWrite)
-    chip_->config({TG_CFG_SEMAPHORES, endpoint, 0, s / kSemaphoresAWrite, sem_init + s,
-                   std::min(kSemaphoresAWrite, count - s)});
-}
-
-void Engine::load_section(const tg_section &section) {
-  const tg_params &m = program_.params;
-  for (uint32_t t = 0; t < tg_tiles(&m); t++) {
-    const tg_tile_program &tile = section.tiles[t];
-    load_queue(t, TG_MX, 0, tile.mx);
-    load_queue(t, TG_VX, 1, tile.vx);
-    load_queue(t, TG_TX, 2, tile.tx);
-    load_semaphores(t, tile.sem_init);
-    for (uint32_t w = 0; w < tile.word_count; w++)
-      chip_->config({TG_CFG_WORD, t, 0, w, &tile.words[w], sizeof tile.words[w]});
-    for (uint32_t c = 0; c < tile.constant_count; c++)
-      chip_->config({TG_CFG_CONSTANT, t, 0, c, &tile.constants[c], sizeof tile.constants[c]});
-  }
-  for (uint32_t a = 0; a < tg_agcus(&m); a++) {
-    for (uint32_t c = 0; c < m.agcu_contexts; c++)
-      load_queue(tg_tiles(&m) + a, TG_AGCU, c, section.agcus[a].contexts[c]);
-    load_semaphores(tg_tiles(&m) + a, section.agcus[a].sem_init);
-  }
-}
-
-void Engine::load_tables(const tg_invocation &invocation, const tg_run_options &options) {
+/* What an invocation is loaded with; on the arena. */
+tg_config Engine::pack(const tg_invocation &invocation, const tg_run_options &options,
+                       tg_arena *arena) const {
   uint32_t keys[TG_BASES];
   for (int k = 0; k < TG_BASES; k++) keys[k] = tg_sr_key(options.seed, options.step, invocation.key_nodes[k]);
-  chip_->config({TG_CFG_BASES, 0, 0, 0, invocation.bases, sizeof invocation.bases});
-  chip_->config({TG_CFG_KEYS, 0, 0, 0, keys, sizeof keys});
+  tg_config config = {};
+  config.west.arena = config.north.arena = arena;
+  tg_config_pack(&program_.params, &program_.sections[invocation.section], invocation.bases, keys, &config);
+  return config;
 }
 
 tg_status Engine::report(const char *what, uint32_t invocation, tg_diag *diag) const {
@@ -192,7 +136,6 @@ tg_status Engine::run(tg_dram *dram, const tg_run_options &options, tg_run_resul
   result->sections = (tg_section_time *)malloc(bytes ? bytes : 1);
   if (!result->sections) tg_die("out of memory");
   tg_status status = TG_OK;
-  uint32_t loaded = UINT32_MAX;
   for (uint32_t i = 0; i < program_.invocation_count && !status; i++) {
     if (!tg_run_proceeds(&options, i)) {
       status = report("the caller ended the run", i, diag);
@@ -200,19 +143,20 @@ tg_status Engine::run(tg_dram *dram, const tg_run_options &options, tg_run_resul
     }
     const tg_invocation &invocation = program_.invocations[i];
     const tg_section &section = program_.sections[invocation.section];
-    if (loaded != invocation.section) load_section(section);
-    loaded = invocation.section;
-    load_tables(invocation, options);
+    tg_arena arena = {};
+    tg_config words = pack(invocation, options, &arena);
+    uint64_t word_count;
     tg_section_time *time = &result->sections[i];
     time->begin = chip_->cycle();
-    time->config = tg_section_config_cycles(&program_.params, &section);
+    time->config = tg_section_config_cycles(&program_.params, &section, &word_count);
     recorder.begin(i);
     if (options.observer) options.observer->begin(options.observer->user, i, time->begin, time->config);
     const tg_actions before = chip_->actions();
     time->dram_read = dram->read;
     time->dram_written = dram->written;
-    chip_->start(time->config);
+    chip_->start(words, word_count, time->config);
     status = run_section(i, options, memory, recorder, diag);
+    tg_arena_release(&arena);
     time->end = chip_->cycle() - tg_section_next(&program_.params, 0);
     time->dram = memory.count(chip_->cycle());
     time->dram_read = dram->read - time->dram_read;

@@ -1,5 +1,6 @@
 /* Life of the chip, invocations one after the other, faults. */
 #include "sim/systemc/chip.h"
+#include "sim/machine/config.h"
 
 #include <assert.h>
 #include <stdarg.h>
@@ -139,7 +140,7 @@ static void set_machine(tg_chip *chip, const tg_section *section) {
 
 static void section_begin(tg_chip *chip) {
   const tg_section *section = &chip->program->sections[chip->program->invocations[chip->invocation].section];
-  uint64_t config = tg_section_config_cycles(chip->m, section), first_issue = chip->begin + config;
+  uint64_t config = tg_section_config_cycles(chip->m, section, NULL), first_issue = chip->begin + config;
   chip->waiting = false;
   chip->sections[chip->invocation] = (tg_section_time){.begin = chip->begin, .config = config};
   chip->actions = &chip->sections[chip->invocation].actions;

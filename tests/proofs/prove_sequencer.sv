@@ -1,6 +1,6 @@
 // The sequencer of a unit: it issues the instructions of its queue in the order of SystemC's, each with its loop indices and
 // posts, never while a semaphore that it takes is zero; the counters stay in the program. The decisions are those that the
-// rules in C make (decisions, from truth_tables.c). Four instructions, eight semaphores, loops of up to
+// rules in C make (decisions, from truth_tables.c). The queue is written by words, and by lanes of them, at any time but a start's. Four instructions, eight semaphores, loops of up to
 // three iterations.
 // modules: sequencer
 // constants: QueueDepth=4 Semaphores=8
@@ -12,12 +12,16 @@
 // planted: sequencer.sv: if (in.credit_mask[p]) need => if (in.credit_mask[p] && p != 2) need
 // planted: sequencer.sv: if (common.post_last[i] && !ends_inner) => if (common.post_last[i] && ends_inner)
 // planted: sequencer.sv: assign finished_o = pc_q == length_q; => assign finished_o = pc_q > length_q;
+// planted: sequencer.sv: if (!cfg_i.clear) row[Bits-1:0] => row[Bits-1:0]
+// planted: sequencer.sv: length_q <= written_q; => length_q <= written_q | 9'd1;
 module prove_sequencer (
   input logic clk_i,
   input logic start_i,
   input logic run_i,
-  input logic cfg_instr_we_i,
-  input logic cfg_length_we_i,
+  input logic cfg_valid_i,
+  input logic cfg_clear_i,
+  input logic cfg_high_i,
+  input logic [3:0] cfg_enable_i,
   input logic [7:0] cfg_slot_i,
   input logic [234:0] cfg_data_i,
   input logic [7:0] nonzero_i,
@@ -29,23 +33,21 @@ module prove_sequencer (
   logic rst_nq = 1'b0;
   always_ff @(posedge clk_i) rst_nq <= 1'b1;
 
-  // The queue is written before a section starts, and it runs after that. Its loops begin inside of it; they are short here.
-  logic started_q, start, run, write, write_length;
+  // A section starts when all of the queue was written. Its loops begin inside of it; they are short here.
+  logic started_q, start, run, write;
   logic [3:0] written_q;  // slots
   always_ff @(posedge clk_i or negedge rst_nq) begin
     if (!rst_nq) {started_q, written_q} <= '0;
     else begin
       if (start) started_q <= 1'b1;
-      else if (write || write_length) started_q <= 1'b0;
-      if (write) written_q <= written_q | (4'd1 << cfg_slot_i[1:0]);
+      if (write && cfg_clear_i) written_q <= written_q | (4'd1 << cfg_slot_i[1:0]);
     end
   end
   assign start = start_i && written_q == '1;
   assign run = run_i && started_q && !start;
-  assign write = cfg_instr_we_i && !cfg_length_we_i && !start && !run;
-  assign write_length = cfg_length_we_i && !start && !run;
+  assign write = cfg_valid_i && !start && (cfg_clear_i || written_q[cfg_slot_i[1:0]]);
   tegula_pkg::common_instr_t drawn, written;
-  logic [3199:0] data;
+  logic [255:0] before, after, drawn_lanes;  // of the slot; eight lanes of 4 bytes, in two words
   assign drawn = cfg_data_i;
   always_comb begin
     written = drawn;
@@ -57,7 +59,19 @@ module prove_sequencer (
     written.credit_mask = {14'd0, drawn.credit_mask[2:0]};
     written.credit_base = {8'd0, drawn.credit_base[1:0]};
   end
-  assign data = {2965'd0, write_length ? {226'd0, cfg_data_i[8:0] % 9'd5} : written};
+  assign drawn_lanes = {21'd0, written};
+  always_comb begin
+    case (cfg_slot_i[1:0])
+      2'd0: before = {21'd0, slot0_q};
+      2'd1: before = {21'd0, slot1_q};
+      2'd2: before = {21'd0, slot2_q};
+      default: before = {21'd0, slot3_q};
+    endcase
+    for (int l = 0; l < 8; l++) begin
+      if (cfg_high_i == (l > 3) && cfg_enable_i[l%4]) after[32*l+:32] = drawn_lanes[32*l+:32];
+      else after[32*l+:32] = cfg_clear_i ? 32'd0 : before[32*l+:32];
+    end
+  end
 
   logic [7:0] need, rot, pc;
   logic head_valid, issue, sync, finished;
@@ -65,8 +79,9 @@ module prove_sequencer (
   logic [59:0] idx;
   logic [67:0] posts;
   sequencer u_sequencer (
-    .clk_i, .rst_ni(rst_nq), .start_i(start), .run_i(run), .cfg_instr_we_i(write), .cfg_length_we_i(write_length),
-    .cfg_slot_i({6'd0, cfg_slot_i[1:0]}), .cfg_data_i(data),
+    .clk_i, .rst_ni(rst_nq), .start_i(start), .run_i(run),
+    .cfg_i({write, 6'd0, 6'd0, cfg_slot_i[1:0], cfg_clear_i, 10'd0, cfg_high_i, cfg_enable_i}),
+    .cfg_data_i(cfg_high_i ? drawn_lanes[255:128] : drawn_lanes[127:0]),
     .defect_i(8'd0), .nonzero_i, .need_o(need), .head_valid_o(head_valid), .head_o(head), .idx_o(idx), .rot_o(rot),
     .rot_count_i, .rot_outer_i, .posts_o(posts), .issue_i(issue_i && head_valid), .idle_for_sync_i(idle_i), .issue_o(issue),
     .sync_o(sync), .pc_o(pc), .finished_o(finished)
@@ -74,7 +89,7 @@ module prove_sequencer (
 
   // The program as it was written, and where its execution stands.
   logic [234:0] slot0_q, slot1_q, slot2_q, slot3_q, instruction_q;
-  logic [8:0] length_q, pc_q, pc_d;
+  logic [8:0] length_q, next_q, pc_q, pc_d;
   logic [5:0] idx_q, idx_d;  // two bits a level
   logic [7:0] step;
   tegula_pkg::common_instr_t in;
@@ -87,18 +102,19 @@ module prove_sequencer (
     if (start) pc_d = '0;
   end
   always_ff @(posedge clk_i) begin
-    if (write && cfg_slot_i[1:0] == 2'd0) slot0_q <= written;
-    if (write && cfg_slot_i[1:0] == 2'd1) slot1_q <= written;
-    if (write && cfg_slot_i[1:0] == 2'd2) slot2_q <= written;
-    if (write && cfg_slot_i[1:0] == 2'd3) slot3_q <= written;
+    if (write && cfg_slot_i[1:0] == 2'd0) slot0_q <= after[234:0];
+    if (write && cfg_slot_i[1:0] == 2'd1) slot1_q <= after[234:0];
+    if (write && cfg_slot_i[1:0] == 2'd2) slot2_q <= after[234:0];
+    if (write && cfg_slot_i[1:0] == 2'd3) slot3_q <= after[234:0];
     if (start || issue) begin
       instruction_q <= pc_d[1:0] == 2'd0 ? slot0_q : pc_d[1:0] == 2'd1 ? slot1_q : pc_d[1:0] == 2'd2 ? slot2_q : slot3_q;
     end
   end
   always_ff @(posedge clk_i or negedge rst_nq) begin
-    if (!rst_nq) {length_q, pc_q, idx_q} <= '0;
+    if (!rst_nq) {length_q, next_q, pc_q, idx_q} <= '0;
     else begin
-      if (write_length) length_q <= data[8:0];
+      if (start) {length_q, next_q} <= {next_q, 9'd0};
+      else if (write) next_q <= {7'd0, cfg_slot_i[1:0]} + 9'd1;
       if (start || issue) {pc_q, idx_q} <= {pc_d, idx_d};
     end
   end

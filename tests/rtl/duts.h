@@ -78,9 +78,9 @@ typedef struct tg_mx_pins {
 extern const tg_dut_ops tg_dut_mx_tiny, tg_dut_mx_odd; /* P = 4, L = 4 and P = 2, L = 5, 11 banks */
 
 typedef struct tg_vx_pins {
-  uint8_t cfg_we, cfg_sel;
-  uint16_t cfg_addr;
-  uint64_t cfg_data;
+  uint8_t cfg_valid, cfg_kind;
+  uint16_t cfg_part, cfg_enable; /* flit, and lanes of 4 bytes of it */
+  uint32_t cfg_data[4];
   uint8_t head_valid;
   uint32_t head[TG_INSTR_BYTES / 4];
   uint32_t index[3];

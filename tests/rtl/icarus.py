@@ -30,7 +30,7 @@ BLOCKS = {
     "agcu_store": ([], ["fault_o"], {}),
     "scratchpad": (["scratchpad_bank"], ["fault_o"], {"BankRows": 4, "Banks": 3}),
     "tx": (["row_walk", "burst_source"], ["issue_o", "end_o", "idle_for_sync_o", "read_o", "req_o"], {}),
-    "section_control": ([], ["run_o", "done_o", "open_o", "cycle_o"], {}),
+    "section_control": ([], ["load_o", "reset_o", "run_o", "done_o", "cycle_o"], {}),
     "mx_stream": (["mx_pkg"], ["a_valid_o", "turn_out_o"], {}),
 }
 DEFECTS = [("post_fifo", "      head_q <= '0;\n", ""), ("lane_arbiter", "      hold_q <= '0;\n", ""),

@@ -87,6 +87,7 @@ FILES = {
     "post_source.sv": (6, [(PROOF, "post_source"), CHIP]),
     "post_arbiter.sv": (6, [(PROOF, "post_arbiter"), CHIP]),
     "semaphores.sv": (3, [(PROOF, "semaphores"), CHIP]),
+    "control_stop.sv": (4, [CHIP]),
     "section_control.sv": (15, [(PROOF, "section_control"), CHIP]),
     "row_walk.sv": (20, [(PROOF, "tx"), CHIP]),
     "burst_source.sv": (20, [(PROOF, "burst_source"), CHIP]),

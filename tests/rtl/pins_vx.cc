@@ -5,10 +5,10 @@
 template <typename Model> static void eval(void *dut, void *pins) {
   auto &model = *static_cast<Dut<Model> *>(dut)->model;
   auto &p = *static_cast<tg_vx_pins *>(pins);
-  model.cfg_we_i = p.cfg_we;
-  model.cfg_sel_i = p.cfg_sel;
-  model.cfg_addr_i = p.cfg_addr;
-  model.cfg_data_i = p.cfg_data;
+  constexpr uint32_t kLanes = sizeof model.cfg_data_i / 4;
+  model.cfg_i = (uint32_t)p.cfg_valid << (26 + kLanes) | (uint32_t)p.cfg_kind << (23 + kLanes) |
+                (uint32_t)p.cfg_part << kLanes | p.cfg_enable;
+  put(model.cfg_data_i, p.cfg_data);
   model.head_valid_i = p.head_valid;
   put(model.head_i, p.head);
   uint32_t address[TG_STREAMS / 2];

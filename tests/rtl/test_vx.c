@@ -61,27 +61,48 @@ static void random_microcode(bench *b) {
   for (uint32_t i = 0; i < m->vx_constants; i++) b->state->tiles[0].constants[i] = tg_draw_f32(&b->random);
 }
 
-static void write_configuration(bench *b, bool we, bool sel, uint32_t addr, uint64_t data) {
-  b->pins.cfg_we = we;
-  b->pins.cfg_sel = sel;
-  b->pins.cfg_addr = (uint16_t)addr;
-  b->pins.cfg_data = data;
+/* Writes lanes of the flit that holds lane `lane`, the first of which is `lane`, or none of them. */
+static void write_lanes(bench *b, bool valid, uint8_t kind, uint32_t lane, uint32_t count,
+                        const uint32_t *values) {
+  uint32_t first = lane % b->state->params.p;
+  b->pins.cfg_valid = valid;
+  b->pins.cfg_kind = kind;
+  b->pins.cfg_part = (uint16_t)(lane / b->state->params.p);
+  b->pins.cfg_enable = (uint16_t)(((1u << count) - 1) << first);
+  for (uint32_t l = 0; l < b->state->params.p; l++)
+    b->pins.cfg_data[l] = l >= first && l < first + count ? values[l - first] : ~0u;
   b->ops->eval(b->dut, &b->pins);
   b->ops->clock(b->dut);
-  b->pins.cfg_we = 0;
+  b->pins.cfg_valid = 0;
 }
 
-/* Then writes that must not arrive: past the end of each memory, and without the write enable. */
+/* Whole flits of a table, the last one shorter, and every third one by its lanes. */
+static void write_table(bench *b, uint8_t kind, const uint32_t *values, uint32_t lanes) {
+  uint32_t p = b->state->params.p;
+  for (uint32_t l = 0; l < lanes; l += p) {
+    uint32_t count = lanes - l < p ? lanes - l : p;
+    if (l / p % 3 != 2)
+      write_lanes(b, true, kind, l, count, values + l);
+    else
+      for (uint32_t i = 0; i < count; i++) write_lanes(b, true, kind, l + i, 1, values + l + i);
+  }
+}
+
+/* Then writes that must not arrive: past the end of each memory, of other kinds, and without being valid. */
 static void configure(bench *b) {
   const tg_params *m = &b->state->params;
-  for (uint32_t i = 0; i < m->microcode_words; i++) write_configuration(b, true, false, i, b->words[i]);
-  for (uint32_t i = 0; i < m->vx_constants; i++)
-    write_configuration(b, true, true, i, b->state->tiles[0].constants[i]);
-  for (uint32_t sel = 0; sel < 2; sel++) {
-    uint32_t n = sel ? m->vx_constants : m->microcode_words;
+  uint32_t *halves = calloc(2 * m->microcode_words, sizeof *halves);
+  for (uint32_t i = 0; i < 2 * m->microcode_words; i++)
+    halves[i] = (uint32_t)(b->words[i / 2] >> 32 * (i % 2));
+  write_table(b, TG_CFG_WORD, halves, 2 * m->microcode_words);
+  write_table(b, TG_CFG_CONSTANT, b->state->tiles[0].constants, m->vx_constants);
+  free(halves);
+  for (uint8_t kind = 0; kind < TG_CFG_COUNT; kind++) {
+    uint32_t n = kind == TG_CFG_CONSTANT ? m->vx_constants : kind == TG_CFG_WORD ? 2 * m->microcode_words : 0;
     for (uint32_t i = 0; i < 8; i++) {
-      write_configuration(b, true, sel, n + i, ~0ull);
-      write_configuration(b, false, sel, i, ~0ull);
+      uint32_t wrong = ~0u;
+      write_lanes(b, true, kind, n + i, 1, &wrong);
+      write_lanes(b, false, kind, i, 1, &wrong);
     }
   }
 }

@@ -1,4 +1,5 @@
 #include "tests/sim/support.h"
+#include "sim/machine/config.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -42,12 +43,35 @@ static void print_run(FILE *out, const tg_engine *engine, const tg_program *prog
   tg_dram_destroy(dram);
 }
 
+static uint32_t longest_queue(const tg_params *m, const tg_section *section) {
+  uint32_t most = 0;
+  for (uint32_t t = 0; t < tg_tiles(m); t++) {
+    const tg_tile_program *tile = &section->tiles[t];
+    const tg_queue *queues[] = {&tile->mx, &tile->vx, &tile->tx};
+    for (int q = 0; q < 3; q++)
+      if (most < queues[q]->count) most = queues[q]->count;
+  }
+  for (uint32_t a = 0; a < tg_agcus(m); a++)
+    for (uint32_t c = 0; c < m->agcu_contexts; c++)
+      if (most < section->agcus[a].contexts[c].count) most = section->agcus[a].contexts[c].count;
+  return most;
+}
+
+void tg_test_settle(tg_program *program) {
+  tg_params *m = &program->params;
+  if (!program->section_count || m->config_cycles != 32) return;
+  uint64_t words, wanted = 32 + 16 * longest_queue(m, program->sections);
+  tg_section_config_cycles(m, program->sections, &words);
+  m->config_cycles = words < wanted ? (uint32_t)(wanted - words) : 0;
+}
+
 char *tg_test_trace(const tg_engine *engine, const char *text, const tg_run_options *options) {
   char *trace = NULL;
   size_t size;
   tg_program *program = tg_test_program(text);
   FILE *out = open_memstream(&trace, &size);
   if (!out) tg_die("out of memory");
+  if (program) tg_test_settle(program);
   if (program) print_run(out, engine, program, options);
   fclose(out);
   tg_program_destroy(program);

@@ -3,6 +3,7 @@
 #include "sim/machine/engine.h"
 #include "tests/harness.h"
 #include "tests/sim/engine_runs.h"
+#include "tests/sim/support.h"
 
 #include <stdio.h>
 
@@ -23,7 +24,7 @@ typedef struct fabric_case {
 #define ROWS(n) "rows=" #n " take=4 m_radix=1,1," #n " k_radix=1,1,4 stride=0,0,16,0,0,4 y_size=1 x_size=1 "
 
 static const fabric_case cases[] = {
-    /* One instruction a unit: cfg = 32 + 256/16 = 48. LOAD: 4 atoms of 4 cycles, t0 = 49, c = 49+15+60 = 124,
+    /* One instruction a unit: cfg = 48 (tg_test_settle). LOAD: 4 atoms of 4 cycles, t0 = 49, c = 49+15+60 = 124,
      * seen by the lane's arbiter at 125, granted at 126, e = 130. Flits arrive at 129..132, so SEND issues at 133, is granted at 135,
      * e = 139; they arrive at 138..141; STORE issues at 142, t0 = 143, e = 143+15. */
     {"chain",
@@ -106,7 +107,7 @@ static const fabric_case cases[] = {
      129,
      {{0, TG_TX, 0, 0, 48, 120}, {0, TG_VX, 0, 0, 121, 121}, {2, TG_VX, 0, 0, 123, 123}}},
     /* Local posts are visible after one cycle, remote ones after hops + 1, each post of an instruction a cycle after the one
-     * before it; three rounds of a loop. cfg = 32 + 2*16 = 64. The AGCU posts at 64 (tile 0 sees it at 66) and at 65 (tile 1 at
+     * before it; three rounds of a loop. cfg = 64. The AGCU posts at 64 (tile 0 sees it at 66) and at 65 (tile 1 at
      * 68); that one goes past tile 0 in cycle 66, while it posts locally, and no longer at 67, when it posts east itself (69);
      * north at 68 (70). */
     {"posts",
@@ -214,6 +215,7 @@ static void check_case(const fabric_case *c, const tg_engine *engine) {
   tg_status status = tg_program_parse(c->program, &program, &diag);
   EXPECT_STR(diag.message, "");
   ASSERT(status == TG_OK);
+  tg_test_settle(program);
   engine_run run = engine_run_program(engine, program, (tg_run_options){0});
   EXPECT_STR(run.diag.message, "");
   if (!run.status) {

@@ -141,6 +141,7 @@ static const tg_run_options time_only = {.timing_only = true};
 
 static opened open_program(const char *text) {
   opened o = {.program = tg_test_program(text)};
+  tg_test_settle(o.program);
   if (tg_dram_create(o.program, &o.dram, NULL) ||
       tg_engine_systemc.open(o.program, &time_only, &o.state, NULL))
     tg_test_fail(__FILE__, __LINE__, "it does not open");
