@@ -55,10 +55,11 @@ typedef struct tg_mx_shape {
 } tg_mx_shape;
 
 static inline tg_mx_shape tg_mx_shape_of(const tg_params *m, const tg_mx_instr *in) {
-  tg_mx_shape shape = {.s = tg_mx_stationary(m, in->format),
-                       .beats = tg_mx_beats(in->format),
-                       .rows = (uint64_t)(in->m_count[0] * in->m_count[1]),
-                       .blocks = 1};
+  tg_mx_shape shape = {0};
+  shape.s = tg_mx_stationary(m, in->format);
+  shape.beats = tg_mx_beats(in->format);
+  shape.rows = (uint64_t)(in->m_count[0] * in->m_count[1]);
+  shape.blocks = 1;
   for (int l = 0; l < 4; l++) shape.blocks *= (uint64_t)in->blk_count[l];
   if (in->a_transposed) shape.groups = tg_div_up(shape.rows, shape.s);
   shape.lead = (uint64_t)shape.beats * shape.s;

@@ -98,7 +98,7 @@ void tg_unit_begin(tg_chip *chip, uint32_t unit, uint64_t first_issue) {
   tg_unit_plan(chip, unit);
 }
 
-static uint64_t earliest(const tg_chip *chip, const tg_unit_state *u) {
+static uint64_t earliest(const tg_unit_state *u) {
   if (u->kind == TG_MX) return tg_mx_earliest(u);
   bool walks = u->kind == TG_AGCU && u->next.in->common.op != TG_OP_sync;
   return walks ? tg_later(u->ready, u->begun) : u->ready;
@@ -108,7 +108,7 @@ void tg_unit_plan(tg_chip *chip, uint32_t unit) {
   tg_unit_state *u = &chip->unit[unit];
   if (u->busy || tg_sequencer_done(&u->sequencer)) return;
   if (!tg_posts_room(chip, unit)) return; /* planned again when there is */
-  uint64_t issue = earliest(chip, u);
+  uint64_t issue = earliest(u);
   for (uint32_t i = 0; i < u->wait_count; i++) {
     tg_semaphore *s = &chip->semaphore[u->waits[i]];
     if (s->count) continue;
@@ -123,7 +123,7 @@ void tg_unit_plan(tg_chip *chip, uint32_t unit) {
 
 static bool may_issue(tg_chip *chip, uint32_t unit) {
   tg_unit_state *u = &chip->unit[unit];
-  if (u->busy || tg_sequencer_done(&u->sequencer) || earliest(chip, u) > chip->now) return false;
+  if (u->busy || tg_sequencer_done(&u->sequencer) || earliest(u) > chip->now) return false;
   if (!tg_posts_room(chip, unit)) return false;
   bool all = true;
   for (uint32_t i = 0; i < u->wait_count; i++) {
@@ -176,7 +176,7 @@ void tg_unit_act(tg_chip *chip, uint32_t unit) {
     tg_unit_plan(chip, unit);
     return;
   }
-  if (chip->options.observer) tg_observe_issue(chip, u, earliest(chip, u));
+  if (chip->options.observer) tg_observe_issue(chip, u, earliest(u));
   for (uint32_t i = 0; i < u->wait_count; i++) {
     tg_semaphore *s = &chip->semaphore[u->waits[i]];
     s->count--;
