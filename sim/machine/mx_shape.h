@@ -55,17 +55,18 @@ typedef struct tg_mx_shape {
 } tg_mx_shape;
 
 static inline tg_mx_shape tg_mx_shape_of(const tg_params *m, const tg_mx_instr *in) {
-  tg_mx_shape shape = {0};
-  shape.s = tg_mx_stationary(m, in->format);
-  shape.beats = tg_mx_beats(in->format);
-  shape.rows = (uint64_t)(in->m_count[0] * in->m_count[1]);
-  shape.blocks = 1;
-  for (int l = 0; l < 4; l++) shape.blocks *= (uint64_t)in->blk_count[l];
-  if (in->a_transposed) shape.groups = tg_div_up(shape.rows, shape.s);
-  shape.lead = (uint64_t)shape.beats * shape.s;
-  uint64_t streamed = shape.groups ? shape.groups * shape.s : shape.rows;
-  shape.pitch = tg_mx_pitch(m, in->format, streamed);
-  shape.hold = tg_mx_hold(m, in->format, streamed);
+  uint32_t s = tg_mx_stationary(m, in->format), beats = tg_mx_beats(in->format);
+  uint64_t rows = (uint64_t)(in->m_count[0] * in->m_count[1]), blocks = 1,
+           groups = in->a_transposed ? tg_div_up(rows, s) : 0, streamed = groups ? groups * s : rows;
+  for (int l = 0; l < 4; l++) blocks *= (uint64_t)in->blk_count[l];
+  tg_mx_shape shape = {s,
+                       beats,
+                       rows,
+                       groups,
+                       blocks,
+                       (uint64_t)beats * s,
+                       tg_mx_pitch(m, in->format, streamed),
+                       tg_mx_hold(m, in->format, streamed)};
   return shape;
 }
 
