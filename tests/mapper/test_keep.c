@@ -42,7 +42,7 @@ static const chain chains[] = {
      {"bank_bytes=8192", NULL}},
     {"stored_by_columns", INPUT("1", "104"), TRANSPOSED("104"), 8, "Relu", TG_PRESET_MP0, "tiny", {NULL}},
     {"an_input", INPUT("1", "96"), AN_INPUT("96"), 8, "Relu", TG_PRESET_MP0, "tiny", {NULL}},
-    {"computed", INPUT("1", "96"), COMPUTED("96"), 8, "Relu", TG_PRESET_MP0, "tiny", {NULL}},
+    {"computed", INPUT("1", "80"), COMPUTED("80"), 8, "Relu", TG_PRESET_MP0, "tiny", {NULL}},
     {"equal_constants", INPUT("1", "256"), NULL, 8, "Relu", TG_PRESET_MP0, "edge", {NULL}},
     {"edge", INPUT("1", "256"), WEIGHTS("256"), 6, "Relu", TG_PRESET_MP0, "edge", {NULL}},
     {"odd_array",

