@@ -8,7 +8,7 @@
 /* Parses and checks; fails the test and returns NULL if that does not succeed. */
 tg_program *tg_test_program(const char *text);
 
-/* Where the array's fixed cost of a section is tiny's 32, it becomes what makes the first section's configuration 32 cycles and 16
+/* Where config_cycles is 0, as presets have it, it becomes what makes the first section's configuration 32 cycles and 16
  * for each instruction of its longest queue: what else its words are is no matter of cases that do not look at them. */
 void tg_test_settle(tg_program *program);
 

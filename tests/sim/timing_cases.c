@@ -2,7 +2,7 @@
  *
  * Preset tiny: 2 x 2 tiles, P 4 (flits of 16 bytes), L 4, bursts of 64, CA 4, DL 60. The first section, whose longest
  * queue has n instructions, is configured in 32 + 16n cycles: T0 = 48, 64, 80, ...; that is what its words leave of it that
- * the array's fixed cost is set to (tg_test_settle), but where a case sets that itself. The run is over H + 2 = 6 cycles after
+ * config_cycles is set to (tg_test_settle), but where a case sets that itself. The run is over H + 2 = 6 cycles after
  * the last end. */
 #include "tests/sim/timing_cases.h"
 
@@ -415,10 +415,10 @@ const timing_case timing_cases[] = {
      "agcu 0 context 1 1: 65-65\n"
      "cycles 150\n"},
     /* Configuration: the base and 8 words of the LOAD's 20, which the others' fields leave 0; then H = 4 cycles to all, and 10 to
-     * begin walks, in place of a fixed cost of 0. */
+     * begin walks, which is more than the 1 of config_cycles. */
     {"walks_are_begun_before_the_section_starts",
      "arch tiny\n"
-     "set config_cycles=0\n"
+     "set config_cycles=1\n"
      "section \"s\"\n"
      "agcu 0\n"
      "ctx 0 load m_radix=1,1,1 k_radix=1,1,512 stride=0,0,0,0,0,4 x_inc=0,0,0,0,0,1 x_size=512 y_size=1 "
@@ -429,7 +429,7 @@ const timing_case timing_cases[] = {
     /* A SYNC that all tiles have is one word. */
     {"a_word_that_all_take_is_sent_once",
      "arch tiny\n"
-     "set config_cycles=0\n"
+     "set config_cycles=1\n"
      "section \"s\"\n"
      "tile 0\n"
      "mx sync\n"
@@ -448,7 +448,7 @@ const timing_case timing_cases[] = {
     /* Loops of 2 in the left column, of 3 in the right one: a word each. */
     {"a_word_for_each_column",
      "arch tiny\n"
-     "set config_cycles=0\n"
+     "set config_cycles=1\n"
      "section \"s\"\n"
      "tile 0\n"
      "mx sync loop_count=2\n"
@@ -473,7 +473,7 @@ const timing_case timing_cases[] = {
     /* Four different tiles: a word for all, and one with the loop counts of each row. */
     {"patches_of_what_differs",
      "arch tiny\n"
-     "set config_cycles=0\n"
+     "set config_cycles=1\n"
      "section \"s\"\n"
      "tile 0\n"
      "mx sync loop_count=1\n"
@@ -499,7 +499,7 @@ const timing_case timing_cases[] = {
      * the same time four go along the north AGCUs. */
     {"the_longer_of_two_buses_counts",
      "arch tiny\n"
-     "set config_cycles=0\n"
+     "set config_cycles=1\n"
      "section \"s\"\n"
      "tile 0\n"
      "mx sync\n"
