@@ -1,6 +1,7 @@
 /* How long a section takes, of its instructions alone: their executions in the order of time, with the cycles of
  * docs/machine.md for units, ports, lanes and semaphores, but without values, faults, or posts that get in each other's
- * way. Of a memory device it knows the rate and the latency, not its banks. */
+ * way. Of a memory device it knows how long channels and banks are busy, not the order in which its controller takes what
+ * waits. */
 #ifndef TEGULA_MAPPER_SECTION_REPLAY_H
 #define TEGULA_MAPPER_SECTION_REPLAY_H
 
