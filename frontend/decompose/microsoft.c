@@ -1,6 +1,7 @@
 /* Operators of the domain com.microsoft, as ONNX Runtime's optimizer fuses them. */
 #include "frontend/decompose/compose.h"
 
+#include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -26,6 +27,12 @@ tg_status tg_make_fused_matmul(tg_build *b, tg_node *node, tg_value **results, t
   return TG_OK;
 }
 
+static tg_value *gelu(tg_build *b, tg_value *x, const char *approximate) {
+  tg_node *node = tg_graph_add_node(b->graph, TG_OP_GELU, b->name, &x, 1, b->before, -1);
+  tg_attr_set_text(b->graph, node, TG_ATTR_APPROXIMATE, approximate);
+  return tg_build_finish(b, node);
+}
+
 tg_status tg_make_fused_gelu(tg_build *b, tg_node *node, tg_value **results, tg_diag *diag) {
   tg_value *x = tg_in(node, 0), *y;
   if (check_floats(node, diag)) return TG_INVALID;
@@ -33,11 +40,40 @@ tg_status tg_make_fused_gelu(tg_build *b, tg_node *node, tg_value **results, tg_
     y = mul(b, x, tg_build_unary(b, TG_OP_SIGMOID, times(b, x, tg_attr_float(node, TG_ATTR_ALPHA))));
   } else {
     tg_value *sum = tg_in(node, 1) ? add(b, x, tg_in(node, 1)) : x;
-    tg_node *gelu = tg_graph_add_node(b->graph, TG_OP_GELU, b->name, &sum, 1, b->before, -1);
-    tg_attr_set_text(b->graph, gelu, TG_ATTR_APPROXIMATE, node->op == TG_OP_FAST_GELU ? "tanh" : "none");
-    y = tg_build_finish(b, gelu);
+    y = gelu(b, sum, node->op == TG_OP_FAST_GELU ? "tanh" : "none");
   }
   results[0] = tg_build_cast(b, y, x->dtype);
+  return TG_OK;
+}
+
+/* Each of `rows` that there is has the size of the last dimension of x, which is not empty; `names`: what they are. */
+static tg_status check_rows(const tg_value *x, tg_value *const *rows, int count, const char *names,
+                            tg_diag *diag) {
+  if (!x->rank || !tg_value_elements(x)) return tg_fail(diag, TG_INVALID, "its data is a scalar or empty");
+  for (int i = 0; i < count; i++)
+    if (rows[i] && (rows[i]->rank != 1 || rows[i]->dims[0].size != x->dims[x->rank - 1].size))
+      return tg_fail(diag, TG_INVALID, "%s not have the size of the last dimension", names);
+  return TG_OK;
+}
+
+tg_status tg_make_bias_add(tg_build *b, tg_node *node, tg_value **results, tg_diag *diag) {
+  tg_value *x = tg_in(node, 0), *bias = tg_in(node, 1), *skip = tg_in(node, 2);
+  if (check_floats(node, diag) || check_rows(x, &bias, 1, "the bias does", diag)) return TG_INVALID;
+  if (!tg_value_same_shape(x, skip)) return tg_fail(diag, TG_INVALID, "X and skip differ in shape");
+  results[0] = tg_build_cast(b, add(b, add(b, x, bias), skip), x->dtype);
+  return TG_OK;
+}
+
+tg_status tg_make_bias_split_gelu(tg_build *b, tg_node *node, tg_value **results, tg_diag *diag) {
+  tg_value *x = tg_in(node, 0), *bias = tg_in(node, 1);
+  if (check_floats(node, diag) || check_rows(x, &bias, 1, "the bias does", diag)) return TG_INVALID;
+  int last = x->rank - 1;
+  int64_t size = x->dims[last].size;
+  if (size % 2) return tg_fail(diag, TG_INVALID, "its last dimension has no halves: it is %" PRId64, size);
+  tg_value *sum = add(b, x, bias);
+  tg_value *left = tg_build_slice(b, sum, last, 0, size / 2, 1);
+  tg_value *right = tg_build_slice(b, sum, last, size / 2, size, 1);
+  results[0] = tg_build_cast(b, mul(b, left, gelu(b, right, "none")), x->dtype);
   return TG_OK;
 }
 
@@ -47,11 +83,7 @@ tg_status tg_make_skip_normalization(tg_build *b, tg_node *node, tg_value **resu
   tg_value *x = tg_in(node, 0), *scale = tg_in(node, 2), *shift = simplified ? NULL : tg_in(node, 3),
            *bias = tg_in(node, simplified ? 3 : 4), *sum;
   tg_value *rows[] = {scale, shift, bias};
-  if (check_floats(node, diag)) return TG_INVALID;
-  if (!x->rank || !tg_value_elements(x)) return tg_fail(diag, TG_INVALID, "its data is a scalar or empty");
-  for (int i = 0; i < 3; i++)
-    if (rows[i] && (rows[i]->rank != 1 || rows[i]->dims[0].size != x->dims[x->rank - 1].size))
-      return tg_fail(diag, TG_INVALID, "scale, shift and bias do not have the size of the last dimension");
+  if (check_floats(node, diag) || check_rows(x, rows, 3, "scale, shift and bias do", diag)) return TG_INVALID;
   sum = add(b, x, tg_in(node, 1));
   if (bias) sum = add(b, sum, bias);
   if (!b->failed && !tg_value_same_shape(sum, x)) return tg_fail(diag, TG_INVALID, "the skip does not fit");

@@ -5,6 +5,7 @@ usage: own_cases.py FOLDER
 
 What is expected is computed with NumPy from the definitions of the operators, in double precision where they are floats.
 """
+import math
 import os
 import shutil
 import sys
@@ -238,6 +239,15 @@ def microsoft():
     case("fast_gelu", "FastGelu", [f4(y), bias], [f4(0.5 * s * (1 + np.tanh(np.sqrt(2 / np.pi) * (s + 0.044715 * s ** 3))))], 17,
          domain="com.microsoft")
     case("quick_gelu", "QuickGelu", [f4(y)], [f4(y / (1 + np.exp(-1.702 * y)))], 17, domain="com.microsoft")
+    case("bias_add", "BiasAdd", [f4(y), bias, skip], [f4(y + bias + skip)], 17, domain="com.microsoft")
+    wide, halves = normal(2, 5, 14), normal(14)
+    left, right = np.split(wide.astype("f8") + halves, 2, -1)
+    split = f4(left * right * (1 + np.vectorize(math.erf)(right / math.sqrt(2))) / 2)
+    case("bias_split_gelu", "BiasSplitGelu", [wide, halves], [split], 17, domain="com.microsoft")
+    case("bias_split_gelu_odd", "BiasSplitGelu", [f4(y), bias], [f4(y)], 17, domain="com.microsoft",
+         refused="its last dimension has no halves: it is 7")
+    case("bias_add_short", "BiasAdd", [f4(y), bias[:6], skip], [f4(y)], 17, domain="com.microsoft",
+         refused="the bias does not have the size of the last dimension")
     s = y + skip + bias
     rest = s - s.mean(-1, keepdims=True)
     case("skip_layer_normalization", "SkipLayerNormalization", [f4(y), skip, scale, bias, bias],

@@ -35,6 +35,11 @@ def positive_functions(x, p):
     return e.log() + e.sqrt() + 1 / e + e ** 3 + e ** 0.5 + p ** 2 + e ** -2 + x
 
 
+def bias_split_gelu(x, p, b):
+    left, right = (x * p + b + p + b).chunk(2, -1)
+    return left * F.gelu(right)
+
+
 def binary_broadcast(x, a, b, c, d):
     return ((x * a - b) / d.exp() + c) ** 2
 
@@ -397,7 +402,7 @@ FORMULAS = {
     'hard_swish': unary(F.hardswish), 'sigmoid': unary(torch.sigmoid), 'tanh': unary(torch.tanh),
     'softplus': unary(F.softplus), 'softsign': unary(F.softsign), 'mish': unary(F.mish), 'gelu': unary(F.gelu),
     'gelu_tanh': unary(lambda u: F.gelu(u, approximate='tanh')), 'exp': unary(torch.exp), 'erf': unary(torch.erf),
-    'positive_functions': positive_functions, 'binary_broadcast': binary_broadcast, 'extrema': extrema,
+    'positive_functions': positive_functions, 'bias_split_gelu': bias_split_gelu, 'binary_broadcast': binary_broadcast, 'extrema': extrema,
     'where_and_prelu': where_and_prelu, 'shared_parameter': shared_parameter, 'matmul_ranks': matmul_ranks,
     'matmul_left_broadcast': lambda x, a: a @ x, 'gemm_00': gemm(0, 0), 'gemm_01': gemm(0, 1), 'gemm_10': gemm(1, 0),
     'gemm_11': gemm(1, 1), 'softmax': softmax, 'layer_normalization': layer_normalization, 'moves': moves,
