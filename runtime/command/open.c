@@ -2,6 +2,7 @@
 #include "frontend/dtype.h"
 #include "runtime/command/command.h"
 #include "runtime/npy.h"
+#include "runtime/session/precision_options.h"
 #include "runtime/session/session.h"
 
 #include <errno.h>
@@ -197,13 +198,7 @@ static tg_status compile(tg_context *context, tg_session *session, bool map,
   tg_status status = tg_compile_options_of(context, &options);
   if (status) return status;
   if (precision) {
-    options.preset = precision->preset;
-    options.amp = precision->amp;
-    options.amp_dtype = precision->amp_dtype;
-    options.hmp_opt_level = precision->hmp_opt_level;
-    options.autocast_device = precision->autocast_device;
-    options.matmul_precision = precision->matmul_precision;
-    options.conv_precision = precision->conv_precision;
+    tg_precision_take(&options, precision);
     options.tiling_accum = precision->tiling_accum;
   }
   return map ? tg_session_compile(session, &options, &context->diag)

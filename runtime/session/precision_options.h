@@ -10,6 +10,9 @@
 tg_status tg_precision_of(tg_arena *arena, const tg_compile_options *options,
                           tg_precision_options *out_precision, tg_diag *diag);
 
+/* The choice of formats that `policy` makes, in place of that of `options`; their accumulation stays. */
+void tg_precision_take(tg_compile_options *options, const tg_compile_options *policy);
+
 /* The report's "precision", as a JSON text on `arena`; the options must have been accepted. `own_rules`:
  * nodes with cast rules of the model's own. */
 const char *tg_precision_note(tg_arena *arena, const tg_compile_options *options, int own_rules);

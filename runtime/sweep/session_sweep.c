@@ -1,6 +1,7 @@
 /* tg_session_sweep: the table for a program that holds a model. */
 #include "frontend/base/guard.h"
 #include "runtime/json_text.h"
+#include "runtime/session/precision_options.h"
 #include "runtime/session/session.h"
 #include "runtime/sweep/sweep.h"
 
@@ -31,15 +32,8 @@ static bool wants(const work *w, const char *policy, const char *accumulation) {
 static tg_compile_options options_under(const work *w, const tg_sweep_policy *policy,
                                         const char *accumulation) {
   tg_compile_options all = w->compile;
-  const tg_compile_options *own = &policy->precision;
   all.size = 0;
-  all.preset = own->preset;
-  all.amp = own->amp;
-  all.amp_dtype = own->amp_dtype;
-  all.hmp_opt_level = own->hmp_opt_level;
-  all.autocast_device = own->autocast_device;
-  all.matmul_precision = own->matmul_precision;
-  all.conv_precision = own->conv_precision;
+  tg_precision_take(&all, &policy->precision);
   all.tiling_accum = accumulation;
   return all;
 }
