@@ -46,7 +46,7 @@ const list = [
   { top: 'agcu_store' },
   { top: 'agcu_walk' },
   { top: 'agcu_places' },
-  { top: 'agcu_port', boxes: ['agcu_walk'] },
+  { top: 'agcu_port' },
   { top: 'agcu_context', boxes: ['sequencer', 'agcu_places'] },
   { top: 'agcu_jobs', boxes: ['agcu_context'] },
 ];
