@@ -41,6 +41,10 @@ static tg_status bind_shape_guarded(tg_session *session, const char *input, int 
                                     tg_diag *diag) {
   if (tg_session_needs(session, false, false, diag)) return TG_INVALID;
   if (!input || (rank > 0 && !dims)) return tg_fail(diag, TG_INVALID, "%s: no shape is given", session->path);
+  bool possible = rank >= 0 && rank <= TG_TENSOR_MAX_RANK;
+  for (int d = 0; possible && d < rank; d++) possible = dims[d] >= 0;
+  if (!possible)
+    return tg_fail(diag, TG_INVALID, "%s: input \"%s\" cannot have that shape", session->path, input);
   if (!session->model || session->program) return TG_OK; /* set_input compares with what was compiled */
   for (int i = 0; i < session->model->input_count; i++) {
     const tg_value *value = session->model->inputs[i];

@@ -79,7 +79,8 @@ static bool computes_narrow(const tg_program *program) {
 }
 
 static tg_status measure_cpu_guarded(tg_session *session, bool timed, int threads, tg_diag *diag) {
-  if (tg_session_needs(session, false, false, diag)) return TG_INVALID;
+  if (tg_session_needs(session, false, false, diag) || tg_session_check_threads(threads, diag))
+    return TG_INVALID;
   for (int i = 0; timed && i < session->input_count; i++) /* of a run that needed none */
     if (session->has_run && session->lowered && !session->input_data[i])
       return tg_fail(diag, TG_INVALID, "input \"%s\" has no values", session->inputs[i].name);

@@ -7,8 +7,6 @@
 
 #include <string.h>
 
-enum { MOST_THREADS = 1024 };
-
 /* What the caller's progress callback is told, and said. */
 typedef struct run_progress {
   const tg_session_run_options *options;
@@ -50,10 +48,11 @@ static tg_status run_engine(tg_session *s, const tg_engine *engine, const tg_run
 
 static tg_status run_session(tg_session *session, const tg_session_run_options *options, tg_diag *diag) {
   const tg_engine *engine;
-  if (options->threads < 0 || options->threads > MOST_THREADS)
-    return tg_fail(diag, TG_INVALID, "%d threads: 0 to %d are possible", options->threads, MOST_THREADS);
+  if (tg_session_check_threads(options->threads, diag)) return TG_INVALID;
   if (options->timing_only && strcmp(options->engine ? options->engine : "systemc", "systemc"))
     return tg_fail(diag, TG_INVALID, "timing_only needs the engine systemc");
+  if (options->wave_file && strcmp(options->engine ? options->engine : "systemc", "rtl"))
+    return tg_fail(diag, TG_INVALID, "wave_file needs the engine rtl");
   tg_status status = tg_engine_find(options->engine ? options->engine : "systemc", &engine, diag);
   if (status) return status;
   tg_run_options run = {.threads = (uint32_t)options->threads,

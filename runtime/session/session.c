@@ -70,6 +70,12 @@ tg_status tg_session_needs(const tg_session *s, bool compiled, bool run, tg_diag
   return TG_OK;
 }
 
+tg_status tg_session_check_threads(int threads, tg_diag *diag) {
+  enum { MOST_THREADS = 1024 };
+  if (threads >= 0 && threads <= MOST_THREADS) return TG_OK;
+  return tg_fail(diag, TG_INVALID, "%d threads: 0 to %d are possible", threads, MOST_THREADS);
+}
+
 tg_status tg_session_needs_model(const tg_session *s, tg_diag *diag) {
   if (tg_session_needs(s, false, false, diag)) return TG_INVALID;
   if (!s->model || s->program)

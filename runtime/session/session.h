@@ -140,6 +140,8 @@ void tg_diag_begin(tg_diag *diag);
 void tg_session_calls_back(bool begins);
 /* TG_INVALID: there is no session, it has not come so far, or the call comes from a callback of progress. */
 tg_status tg_session_needs(const tg_session *session, bool compiled, bool run, tg_diag *diag);
+/* TG_INVALID: no number of threads of the host; 0 is all cores. */
+tg_status tg_session_check_threads(int threads, tg_diag *diag);
 /* TG_INVALID: it is compiled already. */
 tg_status tg_session_needs_model(const tg_session *session, tg_diag *diag);
 

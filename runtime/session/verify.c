@@ -185,6 +185,12 @@ static bool only_available(const verification *v) {
 
 static const char all_engines[] = "functional,systemc,rtl";
 
+static bool takes_part(const verification *v, const tg_engine *engine) {
+  for (int i = 0; i < v->count; i++)
+    if (v->outcomes[i].engine == engine) return true;
+  return false;
+}
+
 static tg_status find_engines(verification *v, tg_diag *diag) {
   const char *names = v->options->engines ? v->options->engines : all_engines;
   bool all = only_available(v);
@@ -193,10 +199,13 @@ static tg_status find_engines(verification *v, tg_diag *diag) {
   for (char *name = strtok_r(copy, ",", &rest); name; name = strtok_r(NULL, ",", &rest)) {
     if (v->count == MOST_ENGINES) return tg_fail(diag, TG_INVALID, "--engines: too many");
     tg_diag why = {""};
-    if (!tg_engine_find(name, &v->outcomes[v->count].engine, &why))
-      v->count++;
-    else if (!all)
+    const tg_engine *engine = NULL;
+    tg_status status = tg_engine_find(name, &engine, &why);
+    if (status && !all)
       return tg_fail(diag, TG_INVALID, "%s; --engines available compares those it has", why.message);
+    if (status) continue;
+    if (takes_part(v, engine)) return tg_fail(diag, TG_INVALID, "--engines: %s is named twice", name);
+    v->outcomes[v->count++].engine = engine;
   }
   return v->count >= 2 ? TG_OK
                        : tg_fail(diag, TG_INVALID, "--engines: at least two are needed for a comparison");
@@ -314,6 +323,7 @@ static tg_status verify_guarded(tg_session *session, const tg_session_verify_opt
   if (!tg_session_is_compiled(session)) return tg_fail(diag, TG_INVALID, "there is no compiled session");
   if (tg_session_needs(session, true, false, diag)) return TG_INVALID;
   tg_status status = tg_take_options(options, &own, sizeof own, diag);
+  if (!status) status = tg_session_check_threads(own.threads, diag);
   if (status) return status;
   tg_verify_options all = {.engines = own.engines ? own.engines : "available",
                            .threads = own.threads,

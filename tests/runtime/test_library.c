@@ -6,6 +6,7 @@
 #include "tests/runtime/session_support.h"
 
 #include <jansson.h>
+#include <limits.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -278,6 +279,48 @@ TG_TEST(session, calls_out_of_order_are_refused) {
   EXPECT(report != NULL);
   free(report);
   EXPECT_EQ(tg_session_run(NULL, NULL, &diag), TG_INVALID);
+  tg_session_close(session);
+  tg_arena_release(&arena);
+}
+
+/* What no call can mean is refused, not left to what comes after it. */
+TG_TEST(session, numbers_that_mean_nothing_are_refused) {
+  tg_arena arena = {0};
+  tg_diag diag = {""};
+  char *json = NULL;
+  tg_session *session = NULL;
+  static const int64_t below[] = {9, -5}, many[100] = {9, 5};
+  static const int ranks[] = {-1, 9, 100, INT_MAX};
+  ASSERT(!tg_session_load(zoo_file(&arena, "gemm", &(tg_zoo_options){.m = 9, .n = 7, .k = 5, .seed = 1}),
+                          &session, &diag));
+  for (int r = 0; r < 4; r++)
+    EXPECT_EQ(tg_session_bind_shape(session, "A", ranks[r], many, &diag), TG_INVALID);
+  EXPECT_EQ(tg_session_bind_shape(session, "A", 2, below, &diag), TG_INVALID);
+  EXPECT(strstr(diag.message, "input \"A\" cannot have that shape"));
+  EXPECT_EQ(tg_session_bind_shape(session, "A", 2, many, &diag), TG_OK);
+  ASSERT(!tg_session_compile(session, &tiny, &diag));
+  EXPECT_EQ(tg_session_bind_shape(session, "A", -1, many, &diag), TG_INVALID);
+  tg_session_random_inputs(session, 1);
+  tg_session_run_options run = {.engine = "functional", .wave_file = "never.fst"};
+  EXPECT_EQ(tg_session_run(session, &run, &diag), TG_INVALID);
+  EXPECT_STR(diag.message, "wave_file needs the engine rtl");
+  run.engine = NULL;
+  EXPECT_EQ(tg_session_run(session, &run, &diag), TG_INVALID);
+  run.wave_file = NULL;
+  ASSERT(!tg_session_run(session, &run, &diag));
+  EXPECT_EQ(tg_session_measure_cpu(session, false, -3, &diag), TG_INVALID);
+  EXPECT_STR(diag.message, "-3 threads: 0 to 1024 are possible");
+  EXPECT_EQ(tg_session_measure_cpu(session, false, 1025, &diag), TG_INVALID);
+  EXPECT_EQ(tg_session_measure_cpu(session, false, 1, &diag), TG_OK);
+  tg_session_verify_options verify = {.engines = "functional,functional"};
+  EXPECT_EQ(tg_session_verify(session, &verify, &json, &diag), TG_INVALID);
+  EXPECT_STR(diag.message, "--engines: functional is named twice");
+  verify = (tg_session_verify_options){.engines = "functional,systemc", .threads = -3};
+  EXPECT_EQ(tg_session_verify(session, &verify, &json, &diag), TG_INVALID);
+  EXPECT(!json);
+  verify.threads = 1;
+  EXPECT_EQ(tg_session_verify(session, &verify, &json, &diag), TG_OK);
+  free(json);
   tg_session_close(session);
   tg_arena_release(&arena);
 }
