@@ -300,6 +300,7 @@ module chip (
     fabric_pkg::lane_out_t lane_out;
     fabric_pkg::lane_in_t lane_in;
     fabric_pkg::post_out_t [1:0] post_out;
+    fabric_pkg::post_out_t unused_post_out;  // the other direction
     fabric_pkg::post_in_t post_in;
     `TEGULA_AGCU u_agcu (
       .clk_i, .rst_ni, .defect_i,
@@ -331,6 +332,7 @@ module chip (
       assign row_out_data[Line][0][0] = data;
       assign row_out_data[Line][1][0] = '0;
       assign row_post_out[Line][0][0] = post_out[0];
+      assign unused_post_out = post_out[1];
       assign row_post_out[Line][1][0] = '0;
       assign lane_in = {row_in[Line][0][0].grant, row_in[Line][1][0].arrive,
                         row_in[Line][1][0].side};
@@ -346,6 +348,7 @@ module chip (
       assign col_out_data[Line][0][0] = data;
       assign col_out_data[Line][1][0] = '0;
       assign col_post_out[Line][0][0] = post_out[1];
+      assign unused_post_out = post_out[0];
       assign col_post_out[Line][1][0] = '0;
       assign lane_in = {col_in[Line][0][0].grant, col_in[Line][1][0].arrive,
                         col_in[Line][1][0].side};
