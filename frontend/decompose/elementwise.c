@@ -64,6 +64,14 @@ tg_status tg_make_clip(tg_build *b, tg_node *node, tg_value **results, tg_diag *
   return TG_OK;
 }
 
+/* Of integers. */
+tg_status tg_make_relu(tg_build *b, tg_node *node, tg_value **results, tg_diag *diag) {
+  tg_value *x = tg_in(node, 0);
+  if (x->dtype == TG_BOOL) return tg_fail(diag, TG_INVALID, "element type bool is not supported here");
+  results[0] = with(b, TG_OP_MAX, x, 0);
+  return TG_OK;
+}
+
 tg_status tg_make_shrink(tg_build *b, tg_node *node, tg_value **results, tg_diag *diag) {
   tg_value *x = tg_in(node, 0);
   double bias = tg_attr_float(node, TG_ATTR_BIAS), lambd = tg_attr_float(node, TG_ATTR_LAMBD);

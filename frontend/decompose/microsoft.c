@@ -104,10 +104,12 @@ tg_status tg_make_skip_normalization(tg_build *b, tg_node *node, tg_value **resu
 
 /* --- products with an activation --- */
 
-/* Numbers of the attribute activation_alpha, separated by commas; -1: there are others than `wanted`. */
+/* Numbers of the attribute activation_alpha, separated by commas; -1: there are others than `wanted`. A function
+ * without parameters ignores them, as ONNX Runtime does. */
 static int read_numbers(const char *text, int wanted, double *out) {
   int count = 0;
   char *end;
+  if (!wanted) return 0;
   for (; *text && count < wanted; text = *end == ',' ? end + 1 : end) {
     out[count] = strtod(text, &end);
     if (end == text) return -1;

@@ -175,13 +175,34 @@ static void read_metadata(const Onnx__NodeProto *proto, tg_graph *graph, tg_node
 
 /* --- the node --- */
 
-/* Gelu, QuantizeLinear and DequantizeLinear are the same in both domains. */
-static bool is_of_domain(tg_op op, const char *domain) {
-  bool known = op != TG_OP_COUNT;
-  bool in_both = op == TG_OP_GELU || op == TG_OP_QUANTIZE_LINEAR || op == TG_OP_DEQUANTIZE_LINEAR;
-  if (!strcmp(domain, "com.microsoft")) return known && (in_both || tg_op_is(op, TG_IS_MICROSOFT));
-  if (known && tg_op_is(op, TG_IS_TRAINING)) return !strcmp(domain, "ai.onnx.preview.training");
-  return (!*domain || !strcmp(domain, "ai.onnx")) && !(known && tg_op_is(op, TG_IS_MICROSOFT));
+/* Operators that are those of ops.def by another name or in another domain too. */
+static const struct {
+  const char *name;
+  bool microsoft;
+  tg_op op;
+} other_names[] = {
+    {"Gelu", true, TG_OP_GELU},
+    {"QuantizeLinear", true, TG_OP_QUANTIZE_LINEAR},
+    {"DequantizeLinear", true, TG_OP_DEQUANTIZE_LINEAR},
+    {"Trilu", true, TG_OP_TRILU},
+    {"ExpandDims", true, TG_OP_UNSQUEEZE},          /* its axis is a single number */
+    {"TransposeMatMul", true, TG_OP_FUSED_MAT_MUL}, /* as FusedMatMul was called */
+    {"SimplifiedLayerNormalization", false,
+     TG_OP_RMS_NORMALIZATION}, /* as ONNX Runtime called it, in the domain of ONNX */
+};
+
+/* Is the operator one of the domain by its own name, or by one of other_names? Then *op is which. */
+static bool is_of_domain(const char *name, const char *domain, tg_op *op) {
+  bool microsoft = !strcmp(domain, "com.microsoft"), onnx = !*domain || !strcmp(domain, "ai.onnx");
+  for (size_t i = 0; i < sizeof other_names / sizeof *other_names; i++)
+    if ((other_names[i].microsoft ? microsoft : onnx) && !strcmp(name, other_names[i].name)) {
+      *op = other_names[i].op;
+      return true;
+    }
+  bool known = *op != TG_OP_COUNT;
+  if (microsoft) return known && tg_op_is(*op, TG_IS_MICROSOFT);
+  if (known && tg_op_is(*op, TG_IS_TRAINING)) return !strcmp(domain, "ai.onnx.preview.training");
+  return onnx && !(known && tg_op_is(*op, TG_IS_MICROSOFT));
 }
 
 /* A Dropout outside of training whose mask is asked for, or whose mode arrives. */
@@ -219,9 +240,7 @@ static tg_status find_operator(tg_import *import, const Onnx__NodeProto *proto, 
                                                            : TG_OP_COUNT;
   if (proto->op_type && !strcmp(proto->op_type, "Upsample") && import->opset >= 7 && import->opset <= 9)
     *out_op = TG_OP_RESIZE;
-  if (proto->op_type && !strcmp(proto->op_type, "SimplifiedLayerNormalization"))
-    *out_op = TG_OP_RMS_NORMALIZATION; /* as ONNX Runtime called it, in the domain of ONNX */
-  if (!is_of_domain(*out_op, domain))
+  if (!is_of_domain(proto->op_type ? proto->op_type : "", domain, out_op))
     return tg_fail(import->diag, TG_INVALID, "domain \"%s\" is not supported", domain);
   if (*out_op == TG_OP_COUNT || tg_op_is(*out_op, TG_IS_INTERNAL))
     return tg_fail(import->diag, TG_INVALID, "the operator is not supported");

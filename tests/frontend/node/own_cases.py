@@ -449,6 +449,8 @@ def powers():
     case("pow_integers_by_floats", "Pow", [whole, f4([3])], [whole ** 3], 15)
     case("pow_negative", "Pow", [whole, np.array([-1])], [whole], 15, refused="must be constant, whole")
     case("clip_integers", "Clip", [whole, np.array(-3, "i4"), np.array(4, "i4")], [np.clip(whole, -3, 4)], 13)
+    case("relu_integers", "Relu", [whole], [np.maximum(whole, 0)], 14)
+    case("relu_bytes", "Relu", [whole.astype("i1")], [np.maximum(whole.astype("i1"), 0)], 14)
     case("clip_integers_high", "Clip", [whole, None, np.array(4, "i4")], [np.minimum(whole, 4)], 13)
 
 

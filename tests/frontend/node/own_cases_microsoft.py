@@ -145,10 +145,23 @@ def products_with_activations(kit):
     how = dict(alpha=0.5, beta=2.0, transA=1, transB=1, **MICROSOFT)
     case("fused_gemm", "FusedGemm", [a, b, c], [f4(np.maximum(wide, 0))], activation="Relu", **how)
     case("fused_gemm_leaky", "FusedGemm", [a, b, c], [f4(np.where(wide < 0, 0.3 * wide, wide))], activation="LeakyRelu", activation_alpha=0.3, **how)
+    case("fused_gemm_unused_parameter", "FusedGemm", [a, b, c], [f4(np.maximum(wide, 0))], activation="Relu", activation_alpha=0.3, **how)
     scale, zero = np.array(0.05, "f4"), np.array(1000, "u2")
     codes = np.clip(np.rint(x.astype("f8") / scale) + 1000, 0, 65535).astype("u2")
     case("microsoft_quantize", "QuantizeLinear", [x, scale, zero], [codes], **MICROSOFT)
     case("microsoft_dequantize", "DequantizeLinear", [codes, scale, zero], [f4((codes.astype("f8") - 1000) * scale)], **MICROSOFT)
+
+
+def other_names(kit):
+    """Operators that are those of ONNX, or of com.microsoft by a later name."""
+    case, f4 = kit.case, kit.f4
+    x, w = kit.normal(3, 4, 5), kit.normal(3, 4, 6)
+    case("microsoft_trilu", "Trilu", [x, np.array(1, "i8")], [np.tril(x, 1)], constants=(1,), upper=0, **MICROSOFT)
+    case("microsoft_trilu_above", "Trilu", [x], [np.triu(x)], **MICROSOFT)
+    case("expand_dims", "ExpandDims", [x, np.array(1, "i4")], [x[:, None]], constants=(1,), **MICROSOFT)
+    case("expand_dims_last", "ExpandDims", [x, np.array(-1, "i4")], [x[..., None]], constants=(1,), **MICROSOFT)
+    case("expand_dims_outside", "ExpandDims", [x, np.array(4, "i4")], [x[..., None]], constants=(1,), refused="axis", **MICROSOFT)
+    case("transpose_matmul", "TransposeMatMul", [x, w], [f4(0.5 * x.swapaxes(1, 2).astype("f8") @ w)], alpha=0.5, transA=1, **MICROSOFT)
 
 
 def group_queries(kit):
@@ -200,4 +213,4 @@ def groups_of_weights(kit):
              constants=(1, 2, 3, 4), refused="g_idx beside zero points", **how)
 
 
-GROUPS = (attentions, multi_head_attentions, embeddings, products_with_activations, group_queries, groups_of_weights)
+GROUPS = (attentions, multi_head_attentions, embeddings, products_with_activations, other_names, group_queries, groups_of_weights)
