@@ -207,7 +207,8 @@ static tg_status convert_output(tg_session *s, int i, const uint8_t *stored, tg_
   if (!s->room.elements[i])
     s->room.elements[i] = tg_arena_alloc(&s->arena, (size_t)info->count, tg_dtype_size(info->dtype));
   void *elements = s->room.elements[i];
-  bool is_float = tg_dtype_is_float(info->dtype), marked = is_float && info->limit && info->count;
+  bool is_float = tg_dtype_is_float(info->dtype) || tg_dtype_is_narrow(info->dtype),
+       marked = is_float && info->limit && info->count;
   float mark = tg_inexact_mark(tg_storage_dtype(storage));
   for (int64_t e = 0; e < info->count; e++) {
     float value = tg_load_f32(stored, tg_storage_dtype(storage), (size_t)e);

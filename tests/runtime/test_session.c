@@ -326,6 +326,35 @@ TG_TEST(session, integers_that_are_not_exact_are_refused) {
   tg_arena_release(&arena);
 }
 
+/* Of each format in which an output of floats may be, and of a program from a file. */
+TG_TEST(session, floats_of_integers_that_are_not_exact_are_refused) {
+  static const char *const formats[] = {"f32", "f64", "f16", "bf16", "f8e4m3fn", "f8e5m2", "f4e2m1"};
+  static const tg_session_run_options functional = {.engine = "functional"};
+  static const int64_t dims[] = {2};
+  tg_arena arena = {0};
+  tg_diag diag = {""};
+  for (size_t i = 0; i < 2 * (sizeof formats / sizeof *formats); i++) {
+    const char *format = formats[i / 2], *path = tg_arena_printf(&arena, "%s/%s.tgb", tg_test_dir(), format);
+    tg_session *session;
+    if (i % 2) {
+      ASSERT(!tg_session_load(path, &session, &diag));
+    } else {
+      const char *text = "graph \"g\"\ninput %%x: f32[2]\n%%i = Cast(%%x) to=i32 @0\n%%s = Mul(%%i, %%i) @1\n"
+                         "%%f = Cast(%%s) to=f32 @2\n%%y = Cast(%%f) to=%s @3\noutput \"y\" %%y: %s\n";
+      session = of_text(&arena, format, tg_arena_printf(&arena, text, format, format));
+      ASSERT(!tg_session_save(session, path, &diag));
+    }
+    EXPECT_EQ(tg_session_set_input(session, "x", 1, dims, (float[]){2, -1}, &diag), TG_OK);
+    EXPECT_EQ(tg_session_run(session, &functional, &diag), TG_OK);
+    EXPECT(tg_session_output_data(session, 0) && tg_session_output_data(session, 0)[0] == 4);
+    EXPECT_EQ(tg_session_set_input(session, "x", 1, dims, (float[]){2, 1e5f}, &diag), TG_OK);
+    EXPECT_EQ(tg_session_run(session, &functional, &diag), TG_INVALID);
+    EXPECT(strstr(diag.message, "computed of an integer that passes what the array computes exactly"));
+    tg_session_close(session);
+  }
+  tg_arena_release(&arena);
+}
+
 /* Integers of 64 bits come in and go out as they are, or not at all. */
 TG_TEST(session, elements_in_their_type) {
   enum { WIDE = (1 << 24) + 1 };
