@@ -78,7 +78,7 @@ static void mark(blocks *b, const tg_value *value, int axis) {
   }
 }
 
-/* The value without Transposes and Reshapes that move nothing; the dimensions that it has of it. */
+/* What the value is behind Transposes of; out_dims: by dimension of the value, that of what is returned. */
 static const tg_value *before_transposes(const tg_value *value, int *out_dims) {
   for (int d = 0; d < value->rank; d++) out_dims[d] = d;
   while (value->producer && value->producer->op == TG_OP_TRANSPOSE) {

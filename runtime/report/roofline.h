@@ -12,7 +12,6 @@ typedef struct tg_bound {
   uint64_t cycles;           /* the larger of both, rounded up */
 } tg_bound;
 
-
 /* Of a run: compulsory are constants, as they are stored, and inputs once, outputs once, and what stays on
  * the device from run to run once each way; of a tensor that is read by index alone as many bytes as are chosen, at most
  * all. */
