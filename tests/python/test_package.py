@@ -417,6 +417,8 @@ class Torch(unittest.TestCase):
         linear = torch.nn.Linear(6, 3)
         with tegula.compile(linear, a, arch="tiny") as program:
             numpy.testing.assert_allclose(next(iter(program.run(a).values())), linear(a).detach().numpy(), rtol=0, atol=1e-5)
+            rounded = a.detach().bfloat16()
+            numpy.testing.assert_array_equal(*(next(iter(program.run(x).values())) for x in (rounded, rounded.float())))
 
     def test_a_module_has_any_batch(self):
         class Network(torch.nn.Module):

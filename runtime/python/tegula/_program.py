@@ -174,7 +174,11 @@ class Program:
 
     def _give(self, function, name, value):
         """Elements of an input, in the type that they have."""
-        data = numpy.asarray(value.detach().cpu() if hasattr(value, "detach") else value, order="C")
+        if hasattr(value, "detach"):
+            value = value.detach().cpu()
+            if str(value.dtype) == "torch.bfloat16":  # which numpy has not; the same numbers
+                value = value.float()
+        data = numpy.asarray(value, order="C")
         data = data.astype(data.dtype.newbyteorder("="), copy=False)
         dtype = next((ours for ours, theirs in _NUMPY.items() if theirs == data.dtype.name and ours != "bf16"), None)
         if dtype is None:  # long doubles, objects
