@@ -66,7 +66,7 @@ def parse(page, text):
 
 
 def bare(word):
-    return word.strip(PUNCTUATION)
+    return re.sub(r"^\+(?=[A-Za-z])", "", word.strip(PUNCTUATION))  # `*+mp0`: a mark of sweep, no sign
 
 
 def number(word):
