@@ -120,13 +120,26 @@ static uint32_t send_lane(const block *b, int axis, uint32_t lane, uint32_t base
   return words;
 }
 
+/* Do all takers hold the same in a lane? *out_value: what the first of them holds. */
+static bool is_common(const block *b, uint32_t lane, uint32_t *out_value) {
+  bool found = false;
+  for (uint32_t v = 0; v < b->takers->values; v++) {
+    uint32_t value = b->takers->value[v][lane];
+    if (!b->count_of[v]) continue;
+    if (found && value != *out_value) return false;
+    found = true;
+    *out_value = value;
+  }
+  return true;
+}
+
 /* What most takers hold in a lane; *out_same: all of them do. */
 static uint32_t common_lane(const block *b, uint32_t lane, bool *out_same) {
-  uint32_t best = 0;
-  uint32_t most = 0, all = 0;
+  uint32_t best = 0, most = 0;
+  *out_same = is_common(b, lane, &best);
+  if (*out_same) return best;
   for (uint32_t v = 0; v < b->takers->values; v++) {
     uint32_t count = 0;
-    all += b->count_of[v];
     if (!b->count_of[v]) continue;
     for (uint32_t w = 0; w < b->takers->values; w++)
       if (b->takers->value[w][lane] == b->takers->value[v][lane]) count += b->count_of[w];
@@ -134,7 +147,6 @@ static uint32_t common_lane(const block *b, uint32_t lane, bool *out_same) {
     most = count;
     best = b->takers->value[v][lane];
   }
-  *out_same = most == all;
   return best;
 }
 
