@@ -9,6 +9,7 @@ void tg_lane_open(tg_lane_bench *l, const tg_dut_ops *ops, uint32_t latency) {
   memset(l, 0, sizeof *l);
   l->ops = ops;
   l->sum.latency = latency;
+  l->sum.before = latency > 3;
   l->dut = ops->create();
 }
 void tg_lane_close(tg_lane_bench *l) { l->ops->destroy(l->dut); }

@@ -1,6 +1,6 @@
 /* What a pipelined unit shows at its output, cycle by cycle: the last result that is LATENCY cycles old.
  * Stages without a valid token keep their registers; a reset drops what has not come through the third
- * one. */
+ * one, or the fourth where operands are normalised in a stage of their own. */
 #ifndef TEGULA_TESTS_RTL_PIPELINE_H
 #define TEGULA_TESTS_RTL_PIPELINE_H
 
@@ -11,6 +11,7 @@ enum { TG_PIPELINE_MAX = 16 };
 
 typedef struct tg_pipeline {
   uint32_t latency; /* 3..TG_PIPELINE_MAX */
+  uint32_t before;  /* stages before the product: 0 or 1 */
   uint64_t cycle;
   struct {
     bool issued, known;
@@ -35,7 +36,7 @@ static inline void tg_pipeline_input(tg_pipeline *p, bool reset, bool issued, bo
   p->stage[at].known = known;
   p->stage[at].value = value;
   if (reset)
-    for (uint64_t ago = 1; ago <= 2 && ago <= p->cycle; ago++)
+    for (uint64_t ago = 1; ago <= 2 + p->before && ago <= p->cycle; ago++)
       p->stage[(p->cycle - ago) % TG_PIPELINE_MAX].issued = false;
   p->cycle++;
 }
