@@ -59,7 +59,8 @@ module agcu_context (
   logic busy_q, last;
   fabric_pkg::job_t job_q;
   fabric_pkg::walk_t walk_q;
-  logic [31:0] left_q;  // flits that no grant covers
+  fabric_pkg::span_t span;  // the first piece of the next burst
+  logic [31:0] left_q;      // flits that no grant covers
 
   assign in = head[tegula_pkg::AgcuInstrBits-1:0];
   assign load = in.op != tegula_pkg::OpAgcuStore;
@@ -70,7 +71,14 @@ module agcu_context (
   assign store_o = job_q.store;
   assign waiting_o = busy_q && left_q != '0;
   assign last = left_q <= BurstFlits;
-  assign offer_o = {job_q, walk_q, last ? left_q[6:0] : BurstFlits[6:0], last};
+  assign offer_o = {job_q, walk_q, span, last ? left_q[6:0] : BurstFlits[6:0], last};
+
+  agcu_piece u_piece (
+    .job_i  (job_q),
+    .walk_i (walk_q),
+    .fresh_i(1'b1),
+    .span_o (span)
+  );
 
   sequencer #(
     .Bits    (Bits),

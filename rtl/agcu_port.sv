@@ -104,13 +104,20 @@ module agcu_port (
   fabric_pkg::walk_t walk_q, walk, walk_after;
   logic [6:0] flits_q, flits;  // not yet walked, with the one in progress
   logic [23:0] cost_q, cost, elapsed_q, elapsed;  // cycles that its atoms take; cycles so far
-  logic go, fresh, last;
+  fabric_pkg::span_t span_next, span;
+  logic go, last;
+  agcu_piece u_piece (
+    .job_i  (job_q),
+    .walk_i (walk_q),
+    .fresh_i(fresh_q),
+    .span_o (span_next)
+  );
   always_comb begin
     go = walking_q && !fetching_q && ready_i;
     job = job_q;
     walk = walk_q;
     flits = flits_q;
-    fresh = fresh_q;
+    span = span_next;
     cost = cost_q;
     elapsed = elapsed_q;
     last = last_q;
@@ -120,7 +127,7 @@ module agcu_port (
       job = offer_i.job;
       walk = offer_i.walk;
       flits = offer_i.flits;
-      fresh = 1'b1;
+      span = offer_i.span;
       cost = '0;
       elapsed = '0;
       last = offer_i.last;
@@ -136,7 +143,7 @@ module agcu_port (
     .job_i       (job),
     .walk_i      (walk),
     .flits_last_i(flits == 7'd1),
-    .fresh_i     (fresh),
+    .span_i      (span),
     .chosen_i    (chosen),
     .request_o, .timed_o, .piece_o,
     .row_end_o   (row_end),

@@ -1,8 +1,8 @@
 // One step of the walk of a LOAD or STORE: the piece that begins where the walk stands, and where
 // the walk stands after it. Combinational; nothing is computed unless valid_i.
 //
-// A piece ends with its flit, its row, or its run of consecutive elements in the memory; of its
-// elements those inside of the bounds of x and y come from the memory. Places go on by an addition:
+// How long the piece is says agcu_piece.sv; of its elements those inside of the bounds of x and y
+// come from the memory. Places go on by an addition:
 // a piece by its length or by the innermost stride, a carry to a digit from the place where the
 // digits within it are 0 by that digit's stride.
 module agcu_walk (
@@ -10,7 +10,7 @@ module agcu_walk (
   input  fabric_pkg::job_t            job_i,
   input  fabric_pkg::walk_t           walk_i,
   input  logic                        flits_last_i,  // the flit is the burst's last
-  input  logic                        fresh_i,       // the piece begins a run, or a burst
+  input  fabric_pkg::span_t           span_i,        // the piece where the walk stands
   input  fabric_pkg::chosen_t         chosen_i,      // by the row's index, if rows have one
   output fabric_pkg::memory_request_t request_o,
   output fabric_pkg::timed_t        timed_o,
@@ -19,31 +19,16 @@ module agcu_walk (
   output logic                        run_end_o,     // ... or its run
   output fabric_pkg::walk_t           walk_o
 );
-  localparam logic [6:0] Elements32 = 7'(tegula_pkg::P);
-  localparam logic [6:0] Elements16 = 7'(2 * tegula_pkg::P);
-
   logic wide;
   assign wide = fabric_pkg::wide_memory(job_i.convert);
 
   // The length of the piece, and what it ends.
   logic row_done, run_done, flit_done;
-  logic [6:0] length, lane_left, elements;
-  logic [31:0] run_left, offset, offset_end;
-  logic [19:0] take_left;
-  always_comb begin
-    elements = fabric_pkg::wide_chip(job_i.convert) ? Elements32 : Elements16;
-    run_left = {8'd0, job_i.k_radix[2]} - walk_i.digit[5];
-    lane_left = elements - walk_i.lane;
-    take_left = job_i.take - walk_i.taken;
-    length = lane_left;
-    if ({12'd0, take_left} < {25'd0, length}) length = take_left[6:0];
-    if (run_left < {25'd0, length}) length = run_left[6:0];
-    if (job_i.single) length = 7'd1;
-    if (!valid_i) length = '0;
-    run_done = valid_i && run_left == {25'd0, length};
-    row_done = valid_i && take_left == {13'd0, length};
-    flit_done = row_done || (valid_i && lane_left == length);
-  end
+  logic [6:0] length;
+  assign length = valid_i ? span_i.length : '0;
+  assign run_done = valid_i && span_i.run_end;
+  assign row_done = valid_i && span_i.row_end;
+  assign flit_done = valid_i && span_i.flit_end;
 
   // The coordinates of its first element, and the elements low .. high-1 that are in bounds: all of
   // `below` to the left of them are not, and `room` are left to the right; what is beyond any piece
@@ -76,19 +61,15 @@ module agcu_walk (
     count = {1'b0, high} > below ? high - low : '0;
   end
 
-  // What it asks of the memory. Atoms are those that it touches, but for one that the piece before
-  // it touched last.
+  // What it asks of the memory.
   logic indexed;
   assign indexed = job_i.index_size != '0;
   always_comb begin
-    offset = wide ? walk_i.digit[5] << 2 : walk_i.digit[5] << 1;
-    offset_end = offset + (wide ? {23'd0, length, 2'd0} : {24'd0, length, 1'b0}) - 32'd1;
     request_o = '0;
     timed_o = '0;
     if (valid_i) begin
       request_o.valid = 1'b1;
-      request_o.atoms = offset_end[13:6] - offset[13:6];
-      if (fresh_i || job_i.single || offset[5:0] == '0) request_o.atoms = request_o.atoms + 8'd1;
+      request_o.atoms = {4'd0, span_i.atoms};
       request_o.wide = wide;
       request_o.address = at.address +
           (wide ? {55'd0, low, 2'd0} : {56'd0, low, 1'b0}) + (indexed ? chosen_i.offset : '0);

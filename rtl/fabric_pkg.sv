@@ -213,6 +213,16 @@ package fabric_pkg;
     logic [5:0][159:0] place;
   } walk_t;
 
+  // The piece at which a walk stands: its elements, the atoms that it is the first to touch, and
+  // what it ends.
+  typedef struct packed {
+    logic [6:0] length;
+    logic [3:0] atoms;
+    logic       run_end;
+    logic       row_end;
+    logic       flit_end;
+  } span_t;
+
   // What a piece asks of the memory: `count` elements from `address` on, the first of which is
   // element `first` of the piece.
   typedef struct packed {
@@ -287,6 +297,7 @@ package fabric_pkg;
   typedef struct packed {
     job_t       job;
     walk_t      walk;
+    span_t      span;   // its first piece
     logic [6:0] flits;
     logic       last;
   } offer_t;

@@ -44,6 +44,7 @@ const list = [
   { top: 'agcu_convert', sizes: { P: 2, FlitBits: 64 } },
   { top: 'agcu_load', sizes: { P: 2, FlitBits: 64 } },
   { top: 'agcu_store' },
+  { top: 'agcu_piece' },
   { top: 'agcu_walk' },
   { top: 'agcu_places' },
   { top: 'agcu_port' },

@@ -15,8 +15,8 @@
 // planted: agcu_port.sv: flits_q <= go && piece_o.flit_last ? flits - 7'd1 : flits; => flits_q <= go ? flits - 7'd1 : flits;
 // planted: agcu_port.sv: burst_done && job.store && last}; => walk_done && job.store && last};
 module agcu_walk (
-  input logic valid_i, input fabric_pkg::job_t job_i, input fabric_pkg::walk_t walk_i, input logic flits_last_i, input logic fresh_i,
-  input fabric_pkg::chosen_t chosen_i, output fabric_pkg::memory_request_t request_o, output fabric_pkg::timed_t timed_o, output fabric_pkg::piece_t piece_o,
+  input logic valid_i, input fabric_pkg::job_t job_i, input fabric_pkg::walk_t walk_i, input logic flits_last_i,
+  input fabric_pkg::span_t span_i, input fabric_pkg::chosen_t chosen_i, output fabric_pkg::memory_request_t request_o, output fabric_pkg::timed_t timed_o, output fabric_pkg::piece_t piece_o,
   output logic row_end_o, output logic run_end_o, output fabric_pkg::walk_t walk_o
 );
   (* anyseq *) logic atom;  // anything
@@ -34,6 +34,11 @@ module agcu_walk (
     piece_o.flit_last = valid_i && flit_last;
     piece_o.burst_last = valid_i && flit_last && flits_last_i;
   end
+endmodule
+module agcu_piece (
+  input fabric_pkg::job_t job_i, input fabric_pkg::walk_t walk_i, input logic fresh_i, output fabric_pkg::span_t span_o
+);
+  assign span_o = '0;
 endmodule
 module agcu_index (
   input logic clk_i, input logic rst_ni, input logic start_i, input logic begin_i, input logic [15:0] first_i, input logic [6:0] flits_i,
@@ -85,6 +90,7 @@ module prove_agcu_port (
   always_comb begin
     offer.job = job;
     offer.walk = walk;
+    offer.span = '0;
     offer.flits = {5'd0, two_i, !two_i};
     offer.last = last_i;
   end

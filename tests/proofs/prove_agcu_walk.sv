@@ -4,16 +4,16 @@
 // additions, are again the sums of products of digits and strides; its atoms are those in which one of its elements is the first. For
 // every state of a walk whose places are such sums; digits of two bits, runs of up to 255 elements (16 of single ones), strides
 // and increments of four bits, bounds of five, flits of four or two elements.
-// modules: agcu_walk
+// modules: agcu_walk agcu_piece
 // constants: P=2
 // products: narrow
-// planted: agcu_walk.sv: if (run_left < {25'd0, length}) length = run_left[6:0]; => if (run_left < {25'd0, length}) length = run_left[6:0] - 7'd1;
+// planted: agcu_piece.sv: if (run_left < {25'd0, length}) length = run_left[6:0]; => if (run_left < {25'd0, length}) length = run_left[6:0] - 7'd1;
 // planted: agcu_walk.sv: 8'd128 - {1'b0, at.x[6:0]} => 8'd129 - {1'b0, at.x[6:0]}
 // planted: agcu_walk.sv: {m.x[51], m.x} - {k.x[51], k.x} => {m.x[51], m.x} - {k.x[51], k.x} + 53'd1
 // planted: agcu_walk.sv: walk_o.place[2:1] = {2{next[1]}}; => walk_o.place[2] = next[1];
 // planted: agcu_walk.sv: walk_o.place[5:3] = {3{next[3]}}; => walk_o.place[5:3] = {3{next[4]}};
 // planted: agcu_walk.sv: job_i.x_inc[5] == 24'd1 ? {45'd0, length} : '0 => {45'd0, length}
-// planted: agcu_walk.sv: || offset[5:0] == '0) request_o.atoms => ) request_o.atoms
+// planted: agcu_piece.sv: || offset == '0) span_o.atoms => ) span_o.atoms
 // planted: agcu_walk.sv: assign run_end_o = row_done || run_done; => assign run_end_o = run_done;
 // planted: agcu_walk.sv: walk_o.digit[5:3] = job_i.k_start; => walk_o.digit[5:4] = job_i.k_start[2:1];
 // planted: agcu_walk.sv: walk_i.digit[3] >= {8'd0, job_i.k_radix[0]}) begin => walk_i.digit[3] > {8'd0, job_i.k_radix[0]}) begin
@@ -176,8 +176,10 @@ module prove_agcu_walk (
     assume (job_i.convert != 3'd7 && (!job.single || walk.digit[5] < 32'd16));
     assume (walk.digit[5] < {8'd0, job.k_radix[2]} && walk.taken < job.take && walk.lane < {4'd0, elements});
   end
+  fabric_pkg::span_t span;
+  agcu_piece u_piece (.job_i(job), .walk_i(walk), .fresh_i, .span_o(span));
   agcu_walk u_walk (
-    .valid_i(1'b1), .job_i(job), .walk_i(walk), .flits_last_i, .fresh_i, .chosen_i(chosen), .request_o(request), .timed_o(timed), .piece_o(piece),
+    .valid_i(1'b1), .job_i(job), .walk_i(walk), .flits_last_i, .span_i(span), .chosen_i(chosen), .request_o(request), .timed_o(timed), .piece_o(piece),
     .row_end_o(row_end), .run_end_o(run_end), .walk_o(after)
   );
 
