@@ -8,150 +8,12 @@
 #include <stdatomic.h>
 #include <stdlib.h>
 
-/* How near to a bound the double result may be before MPFR decides, and its precision. */
-static const double close_by = 1e-4;
-enum { BITS = 200 };
-
-/* ---- oracles ---- */
-
-static double sigmoid(double x) {
-  double e = exp(-fabs(x));
-  return isnan(x) ? x : x < 0 ? e / (1 + e) : 1 / (1 + e);
-}
-static double gelu(double x) { return isinf(x) ? (x < 0 ? -0.0 : x) : x * 0.5 * erfc(-x * M_SQRT1_2); }
-static double gelu_tanh(double x) {
-  return isinf(x) ? (x < 0 ? -0.0 : x) : x / (1 + exp(-2 * 0.79788456080286536 * (x + 0.044715 * x * x * x)));
-}
-static double density(double x) { return 0.39894228040143268 * exp(-0.5 * x * x); }
-static double gelu_gradient(double x) {
-  return isinf(x) ? (x < 0 ? -0.0 : 1) : 0.5 * erfc(-x * M_SQRT1_2) + x * density(x);
-}
-static double elu(double x) { return x < 0 ? expm1(x) : x; }
-static double softplus(double x) { return isnan(x) ? x : fmax(x, 0) + log1p(exp(-fabs(x))); }
-static double softsign(double x) { return x / (1 + fabs(x)); }
-static double mish(double x) {
-  double e = exp(x), n = e * (e + 2);
-  return isinf(x) ? (x < 0 ? -0.0 : x) : x > 30 ? x : x * (n / (n + 2));
-}
-static double sign(double x) { return isnan(x) ? x : (x > 0) - (x < 0); }
-/* Powers by a few exponents; the microprogram takes the exponent as a number. */
-#define POWER(name, exponent)                                                                                \
-  static double pow_##name(double x) { return pow(x, (double)(exponent)); }                                  \
-  static tg_mc_ref power_##name(tg_mc *mc, tg_mc_ref x, tg_mc_accuracy accuracy) {                           \
-    return tg_mc_power(mc, x, exponent, accuracy);                                                           \
-  }                                                                                                          \
-  static void exact_pow_##name(void *to, const void *from) {                                                 \
-    mpfr_t y;                                                                                                \
-    mpfr_init2(y, BITS);                                                                                     \
-    mpfr_set_flt(y, exponent, MPFR_RNDN);                                                                    \
-    mpfr_pow(to, from, y, MPFR_RNDN);                                                                        \
-    mpfr_clear(y);                                                                                           \
-  }
-POWER(third, 1.0f / 3)
-POWER(minus_1_5, -1.5f)
-POWER(5, 5.0f)
-POWER(100_5, 100.5f)
-
-static double reciprocal(double x) { return 1 / x; }
-static double rsqrt(double x) { return 1 / sqrt(x); }
-
-#define UNARY(name, call)                                                                                    \
-  static void exact_##name(void *to, const void *from) {                                                     \
-    mpfr_ptr y = to;                                                                                         \
-    mpfr_srcptr x = from;                                                                                    \
-    call;                                                                                                    \
-  }
-UNARY(exp, mpfr_exp(y, x, MPFR_RNDN))
-UNARY(log, mpfr_log(y, x, MPFR_RNDN))
-UNARY(tanh, mpfr_tanh(y, x, MPFR_RNDN))
-UNARY(erf, mpfr_erf(y, x, MPFR_RNDN))
-UNARY(elu, mpfr_sgn(x) < 0 ? mpfr_expm1(y, x, MPFR_RNDN) : mpfr_set(y, x, MPFR_RNDN))
-UNARY(softsign, (mpfr_abs(y, x, MPFR_RNDN), mpfr_add_ui(y, y, 1, MPFR_RNDN), mpfr_div(y, x, y, MPFR_RNDN)))
-UNARY(softplus, (mpfr_exp(y, x, MPFR_RNDN), mpfr_log1p(y, y, MPFR_RNDN)))
-UNARY(mish, (mpfr_exp(y, x, MPFR_RNDN), mpfr_log1p(y, y, MPFR_RNDN), mpfr_tanh(y, y, MPFR_RNDN),
-             mpfr_mul(y, y, x, MPFR_RNDN)))
-UNARY(sign, mpfr_set_si(y, mpfr_sgn(x), MPFR_RNDN))
-UNARY(floor, mpfr_floor(y, x))
-UNARY(ceil, mpfr_ceil(y, x))
-UNARY(round, mpfr_roundeven(y, x))
-static void exact_gelu(void *to, const void *from) {
-  mpfr_ptr y = to;
-  mpfr_srcptr x = from;
-  mpfr_sqrt_ui(y, 2, MPFR_RNDN);
-  mpfr_div(y, x, y, MPFR_RNDN);
-  mpfr_neg(y, y, MPFR_RNDN);
-  mpfr_erfc(y, y, MPFR_RNDN);
-  mpfr_mul(y, y, x, MPFR_RNDN);
-  mpfr_div_ui(y, y, 2, MPFR_RNDN);
-}
-static void exact_gelu_tanh(void *to, const void *from) {
-  mpfr_ptr y = to;
-  mpfr_srcptr x = from;
-  mpfr_t root;
-  mpfr_init2(root, BITS);
-  mpfr_const_pi(root, MPFR_RNDN); /* sqrt(8/pi) */
-  mpfr_ui_div(root, 8, root, MPFR_RNDN);
-  mpfr_sqrt(root, root, MPFR_RNDN);
-  mpfr_sqr(y, x, MPFR_RNDN);
-  mpfr_mul_ui(y, y, 44715, MPFR_RNDN);
-  mpfr_div_ui(y, y, 1000000, MPFR_RNDN);
-  mpfr_add_ui(y, y, 1, MPFR_RNDN);
-  mpfr_mul(y, y, x, MPFR_RNDN);
-  mpfr_mul(y, y, root, MPFR_RNDN);
-  mpfr_neg(y, y, MPFR_RNDN);
-  mpfr_exp(y, y, MPFR_RNDN);
-  mpfr_add_ui(y, y, 1, MPFR_RNDN);
-  mpfr_div(y, x, y, MPFR_RNDN);
-  mpfr_clear(root);
-}
-static void exact_gelu_gradient(void *to, const void *from) {
-  mpfr_ptr y = to;
-  mpfr_srcptr x = from;
-  mpfr_t part;
-  mpfr_init2(part, BITS);
-  mpfr_sqrt_ui(part, 2, MPFR_RNDN);
-  mpfr_div(part, x, part, MPFR_RNDN);
-  mpfr_neg(y, part, MPFR_RNDN);
-  mpfr_erfc(y, y, MPFR_RNDN);
-  mpfr_sqr(part, part, MPFR_RNDN);
-  mpfr_neg(part, part, MPFR_RNDN);
-  mpfr_exp(part, part, MPFR_RNDN);
-  mpfr_mul(part, part, x, MPFR_RNDN);
-  mpfr_div_2ui(y, y, 1, MPFR_RNDN);
-  mpfr_t scale;
-  mpfr_init2(scale, BITS);
-  mpfr_const_pi(scale, MPFR_RNDN);
-  mpfr_mul_ui(scale, scale, 2, MPFR_RNDN);
-  mpfr_rec_sqrt(scale, scale, MPFR_RNDN);
-  mpfr_fma(y, part, scale, y, MPFR_RNDN);
-  mpfr_clear(scale);
-  mpfr_clear(part);
-}
-UNARY(sqrt, mpfr_sqrt(y, x, MPFR_RNDN))
-UNARY(rsqrt, mpfr_rec_sqrt(y, x, MPFR_RNDN))
-UNARY(reciprocal, mpfr_ui_div(y, 1, x, MPFR_RNDN))
-UNARY(sigmoid, (mpfr_neg(y, x, MPFR_RNDN), mpfr_exp(y, y, MPFR_RNDN), mpfr_add_ui(y, y, 1, MPFR_RNDN),
-                mpfr_ui_div(y, 1, y, MPFR_RNDN)))
-
-const measured_function measured_functions[] = {
-#define FUNCTION(name, emit, oracle, exact, operations, bound, narrow)                                       \
-  {#name, emit, NULL, oracle, exact_##exact, operations, narrow, bound},
-#include "tests/functions/functions.def"
-#undef FUNCTION
-};
-const int measured_function_count = sizeof measured_functions / sizeof *measured_functions;
-const measured_function measured_division = {"division", NULL, tg_mc_divide, NULL, NULL, 13, 11, 1};
-
 /* ---- errors ---- */
 
-typedef struct format {
-  int fraction, lowest, highest; /* bits; exponents of normal numbers */
-} format;
-
-static format format_of(int kind) {
-  return kind == TG_STREAM_FP32   ? (format){23, -126, 127}
-         : kind == TG_STREAM_BF16 ? (format){7, -126, 127}
-                                  : (format){10, -14, 15};
+static number_format format_of(int kind) {
+  return kind == TG_STREAM_FP32   ? (number_format){23, -126, 127}
+         : kind == TG_STREAM_BF16 ? (number_format){7, -126, 127}
+                                  : (number_format){10, -14, 15};
 }
 
 static double value_of(uint32_t bits, int kind) {
@@ -161,19 +23,26 @@ static double value_of(uint32_t bits, int kind) {
   return (double)tg_bits_f32(b);
 }
 
+static void values_of(const uint32_t *bits, int kind, uint32_t count, double *out_values) {
+  if (kind == TG_STREAM_FP32)
+    for (uint32_t i = 0; i < count; i++) out_values[i] = (double)tg_bits_f32(bits[i]);
+  else
+    for (uint32_t i = 0; i < count; i++) out_values[i] = value_of(bits[i], kind);
+}
+
 /* Exponent of the unit in the last place at a value of the format. */
-static int ulp_exponent(format f, double truth) {
+static int ulp_exponent(number_format f, double truth) {
   int e = truth != 0 ? ilogb(truth) : f.lowest;
   return (e < f.lowest ? f.lowest : e > f.highest ? f.highest : e) - f.fraction;
 }
 
 /* Infinity stands for the number after the largest. */
-static double as_finite(format f, double result) {
+static double as_finite(number_format f, double result) {
   return isinf(result) ? copysign(ldexp(1, f.highest + 1), result) : result;
 }
 
 static double error_in_unit(uint32_t bits, int kind, double truth, double unit) {
-  format f = format_of(kind);
+  number_format f = format_of(kind);
   double result = value_of(bits, kind);
   if (isnan(truth) || isnan(result)) return isnan(truth) && isnan(result) ? 0 : INFINITY;
   if (result == truth) return 0;
@@ -184,19 +53,12 @@ static double error_in_unit(uint32_t bits, int kind, double truth, double unit) 
 
 double error_in_ulp(uint32_t bits, int kind, double truth) { return error_in_unit(bits, kind, truth, truth); }
 
-/* The gradient of gelu has a zero at -0.75, where two terms cancel: its error is in ulp of the larger of
- * them. */
-static double unit_of(const measured_function *function, double x, double truth) {
-  if (function->oracle != gelu_gradient || isinf(x)) return truth;
-  return fmax(fabs(truth), fmax(0.5 * erfc(-x * M_SQRT1_2), fabs(x) * density(x)));
-}
-
 static double exact_error(const measured_function *function, uint32_t input, uint32_t bits, int kind,
                           double unit) {
-  format f = format_of(kind);
+  number_format f = format_of(kind);
   mpfr_t x, y;
-  mpfr_init2(x, BITS);
-  mpfr_init2(y, BITS);
+  mpfr_init2(x, ORACLE_BITS);
+  mpfr_init2(y, ORACLE_BITS);
   mpfr_set_d(x, (double)tg_bits_f32(input), MPFR_RNDN);
   function->exact(y, x);
   mpfr_d_sub(y, as_finite(f, value_of(bits, kind)), y, MPFR_RNDN);
@@ -223,20 +85,38 @@ void measurement_merge(measurement *into, const measurement *other) {
   into->result = other->result;
 }
 
+static void measure_one(const measured_function *function, int kind, uint32_t input, uint32_t result,
+                        measurement *m) {
+  double x = (double)tg_bits_f32(input), truth = function->oracle(x), unit = oracle_unit(function, x, truth);
+  double error = error_in_unit(result, kind, truth, unit);
+  if (kind == TG_STREAM_FP32 && fabs(error - function->bound) < oracle_close_by) {
+    error = exact_error(function, input, result, kind, unit);
+    m->close++;
+  }
+  record(m, error, input, result);
+}
+
+void measure_each(runner *r, const measured_function *function, int kind, const uint32_t *inputs,
+                  uint32_t count, measurement *m) {
+  uint32_t out[BLOCK];
+  runner_run(r, inputs, NULL, out, count);
+  for (uint32_t i = 0; i < count; i++) measure_one(function, kind, inputs[i], out[i], m);
+}
+
 void measure_inputs(runner *r, const measured_function *function, int kind, const uint32_t *inputs,
                     uint32_t count, measurement *m) {
   uint32_t out[BLOCK];
+  double results[BLOCK];
+  uint8_t doubtful[BLOCK];
+  number_format f = format_of(kind);
   runner_run(r, inputs, NULL, out, count);
-  for (uint32_t i = 0; i < count; i++) {
-    double x = (double)tg_bits_f32(inputs[i]), truth = function->oracle(x),
-           unit = unit_of(function, x, truth);
-    double error = error_in_unit(out[i], kind, truth, unit);
-    if (kind == TG_STREAM_FP32 && fabs(error - function->bound) < close_by) {
-      error = exact_error(function, inputs[i], out[i], kind, unit);
-      m->close++;
-    }
-    record(m, error, inputs[i], out[i]);
-  }
+  values_of(out, kind, count, results);
+  function->screen(inputs, results, &f, m->worst, count, doubtful);
+  for (uint32_t i = 0; i < count; i++)
+    if (doubtful[i])
+      measure_one(function, kind, inputs[i], out[i], m);
+    else
+      m->count++;
 }
 
 void measure_pairs(runner *r, int kind, const uint32_t *a, const uint32_t *b, uint32_t count,

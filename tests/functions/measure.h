@@ -13,11 +13,25 @@ extern "C" {
 
 enum { BLOCK = 4096 }; /* elements of a call */
 
+typedef struct number_format {
+  int fraction, lowest, highest; /* bits; exponents of normal numbers */
+} number_format;
+
+/* Marks, of `count` <= BLOCK results, those whose error may be above `worst` ulp: all others surely are not, because the oracle in
+ * double precision, by vectors, is within oracle_close_by. Equal results, and NaN where NaN is due, have no error. */
+typedef void function_screen(const uint32_t *inputs, const double *results, const number_format *format,
+                             double worst, uint32_t count, uint8_t *out_doubtful);
+
+/* How near to a bound the double result may be before MPFR decides, in ulp, and its precision in bits. */
+static const double oracle_close_by = 1e-4;
+enum { ORACLE_BITS = 200 };
+
 typedef struct measured_function {
   const char *name;
   tg_mc_function *unary; /* or */
   tg_mc_ref (*binary)(tg_mc *mc, tg_mc_ref a, tg_mc_ref b, tg_mc_accuracy accuracy);
   double (*oracle)(double x);
+  function_screen *screen;
   void (*exact)(void *y, const void *x); /* the same of two mpfr_t; NULL: double always decides */
   int operations, narrow_operations;
   double bound; /* ulp of fp32 */
@@ -26,6 +40,9 @@ typedef struct measured_function {
 extern const measured_function measured_functions[];
 extern const int measured_function_count;
 extern const measured_function measured_division; /* oracle: NULL, see measure_pairs */
+
+/* The number in whose ulp the error at `x` is: `truth`, but where terms cancel. */
+double oracle_unit(const measured_function *function, double x, double truth);
 
 /* A compiled function with a machine of its own: for one thread. `format`: TG_STREAM_FP32, BF16 or FP16 of
  * the result, which also chooses the variant. */
@@ -54,6 +71,9 @@ void measure_range(runner *r, const measured_function *function, int format, uin
                    measurement *m);
 void measure_inputs(runner *r, const measured_function *function, int format, const uint32_t *inputs,
                     uint32_t count, measurement *m);
+/* The same without a screen: each result is looked at. */
+void measure_each(runner *r, const measured_function *function, int format, const uint32_t *inputs,
+                  uint32_t count, measurement *m);
 /* Quotients of pairs. */
 void measure_pairs(runner *r, int format, const uint32_t *a, const uint32_t *b, uint32_t count,
                    measurement *m);

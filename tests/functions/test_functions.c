@@ -68,6 +68,29 @@ TG_TEST(functions, errors_on_samples) {
     for (int k = 0; k < KINDS; k++) sample(&measured_functions[i], k);
 }
 
+/* What the screen leaves out is no worse than what it keeps: the same largest error as of each result, at another input perhaps. */
+TG_TEST(functions, screens_keep_the_worst) {
+  for (int i = 0; i < measured_function_count; i++)
+    for (int k = 0; k < KINDS; k++) {
+      const measured_function *f = &measured_functions[i];
+      runner *r = runner_open(f, kinds[k]);
+      measurement all = {.worst = -1}, screened = {.worst = -1};
+      uint64_t seed = 11;
+      uint32_t inputs[BLOCK];
+      for (int block = 0; block < 8; block++) {
+        for (uint32_t e = 0; e < BLOCK; e++)
+          inputs[e] = block < 2 ? boundary((uint32_t)block * BLOCK + e) : draw(&seed);
+        measure_each(r, f, kinds[k], inputs, BLOCK, &all);
+        measure_inputs(r, f, kinds[k], inputs, BLOCK, &screened);
+      }
+      EXPECT_EQ(screened.count, all.count);
+      if (screened.worst != all.worst)
+        tg_test_fail(__FILE__, __LINE__, "%s, %s: %g ulp, with each result %g", f->name, kind_names[k],
+                     screened.worst, all.worst);
+      runner_close(r);
+    }
+}
+
 TG_TEST(functions, operations_within_the_budget) {
   for (int i = 0; i <= measured_function_count; i++) {
     const measured_function *f = i < measured_function_count ? &measured_functions[i] : &measured_division;
