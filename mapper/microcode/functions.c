@@ -60,40 +60,37 @@ tg_mc_ref tg_mc_exp_below_one(tg_mc *mc, tg_mc_ref x, tg_mc_accuracy accuracy) {
   return exp_clamped(mc, ALU2(max, x, CONST(-104.0f)), terms_for(accuracy));
 }
 
-/* 1/(1 + e) is y (1 + f): a seed, negative, and what is missing. The seed has few bits, so that 1 - y - y e
- * is exact but for its last rounding; `order` powers of it are summed. */
-typedef struct reciprocal {
-  tg_mc_ref minus_y, f;
-} reciprocal;
+/* 1/(1 + e) - 1 for e in [0, 1], within 2^-26: of a seed so short that y + y e - 1 is exact but for its last
+ * rounding, and two powers of that; the constant has what the third one adds, as far as a constant can. */
+static tg_mc_ref less_over_one_plus(tg_mc *mc, tg_mc_ref e) {
+  tg_mc_ref y = ALU1(rcpseed, ALU2(add, e, CONST(1.0f))), less = ALU2(sub, y, CONST(1.0f));
+  tg_mc_ref error = ALU3(fma, y, e, less);
+  tg_mc_ref f = ALU2(mul, error, ALU2(sub, error, CONST(1.000005f)));
+  return ALU3(fma, y, f, less);
+}
 
-static reciprocal of_one_plus(tg_mc *mc, tg_mc_ref e, int order) {
+/* The same quotient of one step: n/(1 + e). */
+static tg_mc_ref narrow_over_one_plus(tg_mc *mc, tg_mc_ref n, tg_mc_ref e) {
   tg_mc_ref minus_y = ALU1(rcpseed, ALU2(sub, CONST(-1.0f), e));
-  tg_mc_ref error = ALU3(fma, minus_y, e, ALU2(add, minus_y, CONST(1.0f))), f = error;
-  for (int i = 1; i < order; i++) f = ALU3(fma, f, error, error);
-  return (reciprocal){minus_y, f};
+  tg_mc_ref error = ALU3(fma, minus_y, e, ALU2(add, minus_y, CONST(1.0f)));
+  tg_mc_ref q = ALU2(mul, n, ALU2(xor, minus_y, SIGN));
+  return ALU3(fma, q, error, q);
 }
 
-static tg_mc_ref over_one_plus(tg_mc *mc, tg_mc_ref n, tg_mc_ref e, tg_mc_accuracy accuracy) {
-  reciprocal d = of_one_plus(mc, e, accuracy == TG_MC_SINGLE ? 2 : 1);
-  tg_mc_ref q = ALU2(mul, n, ALU2(xor, d.minus_y, SIGN));
-  return ALU3(fma, q, d.f, q);
-}
-
-/* With e = exp(-|x|): 1/(1+e) for x >= 0 and e/(1+e) below, so nothing overflows or cancels. The quotient
- * just below a power of two has ulps half those of e, so e goes into it in its parts, and the product's
- * rounding is made good. */
+/* With e = exp(-|x|) and h = 1/(1+e) - 1: 1 + h for x >= 0, and e (1 + h) below, so nothing overflows or
+ * cancels. The quotient just below a power of two has ulps half those of e, so e goes into it in its parts:
+ * power (1 + more) (1 + h) is power (1 + g), whose last operation is all that rounds where e is small. */
 tg_mc_ref tg_mc_sigmoid(tg_mc *mc, tg_mc_ref x, tg_mc_accuracy accuracy) {
-  tg_mc_ref minus = ALU2(max, ALU2(or, x, SIGN), CONST(-104.0f)), zero = CONST(0.0f);
+  tg_mc_ref minus = ALU2(max, ALU2(or, x, SIGN), CONST(-104.0f));
   tg_mc_parts e = tg_mc_exp_parts(mc, minus, accuracy == TG_MC_SINGLE ? THREE_TERMS : ONE_TERM);
-  tg_mc_ref whole = joined(mc, e);
-  if (accuracy == TG_MC_NARROW)
-    return over_one_plus(mc, ALU3(select, x, whole, CONST(1.0f)), whole, accuracy);
-  reciprocal d = of_one_plus(mc, whole, 3);
-  tg_mc_ref n = ALU3(select, x, e.power, CONST(1.0f)), more = ALU3(select, x, e.more, zero);
-  tg_mc_ref factor = ALU2(add, ALU3(fma, d.f, more, more), d.f), q = ALU2(mul, n, d.minus_y);
-  tg_mc_ref lost = ALU3(fma, n, ALU2(xor, d.minus_y, SIGN), q); /* q + n y, both negative or zero */
-  tg_mc_ref y = ALU2(sub, ALU2(sub, lost, ALU2(mul, q, factor)), q);
-  return ALU2(scale, y, ALU3(select, x, e.k, zero));
+  if (accuracy == TG_MC_NARROW) {
+    tg_mc_ref whole = joined(mc, e);
+    return narrow_over_one_plus(mc, ALU3(select, x, whole, CONST(1.0f)), whole);
+  }
+  tg_mc_ref power = ALU2(scale, e.power, e.k);
+  tg_mc_ref h = less_over_one_plus(mc, ALU3(fma, power, e.more, power)), above = ALU2(add, h, CONST(1.0f));
+  tg_mc_ref g = ALU3(fma, e.more, above, h);
+  return ALU3(select, x, ALU3(fma, power, g, power), above);
 }
 
 /* x + x^3 p(x^2) below the limit, p of (tanh x - x)/x^3; above, 1 - 2e/(1+e) with e = exp(-2|x|), and the
@@ -107,8 +104,8 @@ tg_mc_ref tg_mc_tanh(tg_mc *mc, tg_mc_ref x, tg_mc_accuracy accuracy) {
   tg_mc_ref square = ALU2(mul, x, x), p = single ? POLYNOMIAL(square, series) : POLYNOMIAL(square, narrow);
   tg_mc_ref low = ALU3(fma, ALU2(mul, x, square), p, x), minus = ALU2(or, x, SIGN);
   tg_mc_ref e = tg_mc_exp_below_one(mc, ALU2(add, minus, minus), accuracy);
-  tg_mc_ref ratio = over_one_plus(mc, e, e, accuracy);
-  tg_mc_ref high = ALU3(fma, ratio, CONST(-2.0f), CONST(1.0f));
+  tg_mc_ref high = single ? ALU3(fma, less_over_one_plus(mc, e), CONST(2.0f), CONST(1.0f))
+                          : ALU3(fma, narrow_over_one_plus(mc, e, e), CONST(-2.0f), CONST(1.0f));
   tg_mc_ref y = ALU3(select, ALU2(cmplt, minus, CONST(single ? -0.55f : -0.25f)), high, low);
   return ALU2(or, y, ALU2(and, x, SIGN)); /* also for -0, of which the polynomial makes +0 */
 }
