@@ -42,7 +42,12 @@ typedef struct plan {
   bool happened; /* the call was made */
 } plan;
 
-static void be_traced(void) { ptrace(PTRACE_TRACEME, 0, NULL, NULL); }
+/* A run in the background has the shell's ignored signals, and the command leaves those ignored. */
+static void be_traced(void) {
+  signal(SIGINT, SIG_DFL);
+  signal(SIGQUIT, SIG_DFL);
+  ptrace(PTRACE_TRACEME, 0, NULL, NULL);
+}
 
 /* Not what goes to standard error: nobody could be told. */
 static bool writes(const struct user_regs_struct *r) {
