@@ -18,6 +18,9 @@ GENERATE_SANITIZE = cmake -B $(BUILD)-sanitize -G Ninja -DCMAKE_BUILD_TYPE=None 
 # ctest,FOLDER,OPTIONS: runs tests, then says how many were skipped and why, and which took long.
 ctest = mkdir -p $(TEGULA_CODE_CACHE); ctest --test-dir $(1) --output-on-failure --no-tests=error --output-junit tests.xml $(2); \
   status=$$?; tests/summary.py $(1)/tests.xml; exit $$status
+# long-stage,NAME,FOLDER,OPTIONS: one of the parts of test-long, each of which runs whatever became of the others.
+long-stage = (rm -f $(BUILD)/long/$(1).xml; ctest --test-dir $(2) --output-on-failure --no-tests=error \
+  --test-output-size-passed 16384 --output-junit $(abspath $(BUILD))/long/$(1).xml $(3)) || touch $(BUILD)/long/failed
 
 all: $(BUILD)/build.ninja
 	cmake --build $(BUILD)
@@ -39,16 +42,20 @@ test: all lint
 	$(MAKE) sanitize
 	$(MAKE) fuzz
 
-# With the RTL of the preset edge, which this build directory then keeps; then all other tests with sanitizers.
+# With the RTL of the preset edge, which this build directory then keeps; then all other tests with sanitizers, and the fuzzing.
+# Its result, for docs/verification.md, is printed at the end and stays in build/long.md.
 test-long: | packages
 	$(GENERATE) -DTEGULA_RTL_EDGE=ON
 	cmake --build $(BUILD)
-	cmake --build $(BUILD) --target lint-deep
-	$(call ctest,$(BUILD),-j 2 -L long)
 	$(MAKE) sanitize-build
-	TEGULA_EVERY_VARIANT=1 $(call ctest,$(BUILD)-sanitize,-j 2 -LE long)
 	$(MAKE) fuzz-build
-	$(call ctest,$(BUILD)-fuzz,-j 2 -L long)
+	@rm -rf $(BUILD)/long; mkdir -p $(BUILD)/long $(TEGULA_CODE_CACHE)
+	$(call long-stage,campaigns,$(BUILD),-j 2 -L long)
+	TEGULA_EVERY_VARIANT=1; export TEGULA_EVERY_VARIANT; $(call long-stage,sanitizers,$(BUILD)-sanitize,-j 2 -LE long)
+	$(call long-stage,fuzzing,$(BUILD)-fuzz,-j 2 -R "^fuzz_long")
+	cmake --build $(BUILD) --target lint-deep || touch $(BUILD)/long/failed
+	tests/campaigns.py $(BUILD)/long/*.xml | tee $(BUILD)/long.md
+	@test ! -e $(BUILD)/long/failed
 
 # Synthesises the PE and what it is compared with, and a tile.
 area timing: $(BUILD)/build.ninja
