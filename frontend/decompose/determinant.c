@@ -1,41 +1,47 @@
-/* Determinants by Gaussian elimination with partial pivoting, as LAPACK's getrf does it, unrolled. */
+/* Determinants by Gaussian elimination with complete pivoting, unrolled. A pivot is 0 only where all that is left is 0, which is
+ * why the gradient through these steps is that of the polynomial for every matrix, singular ones included. */
 #include "frontend/decompose/compose.h"
 
 #include <inttypes.h>
 
-/* Rows [.., m, k] where `chosen` [.., m, 1] is true, added: the one row. */
-static tg_value *chosen_row(tg_build *b, tg_value *chosen, tg_value *x) {
-  tg_value *each = tg_build_where(b, chosen, x, tg_build_number(b, 0));
-  return tg_build_reduce(b, TG_OP_REDUCE_SUM, each, 1u << (x->rank - 2));
-}
-
-/* The first row whose first element has the largest magnitude, any where that is no number: bools [.., m, 1]. */
-static tg_value *pivot_row(tg_build *b, tg_value *x, tg_value **is_first) {
-  int rows = x->rank - 2;
-  int64_t m = x->dims[rows].size;
-  tg_value *size = tg_build_unary(b, TG_OP_ABS, tg_build_slice(b, x, rows + 1, 0, 1, 1));
-  tg_value *top = tg_build_reduce(b, TG_OP_REDUCE_MAX, size, 1u << rows);
-  tg_value *places = tg_build_positions(b, size, m, rows, x->rank);
+/* Where the first of the largest of `size` along `axis` stands, any that is no number before them: bools of the shape of
+ * `size`. `det` changes its sign where that is not the first place: it is exchanged with it. */
+static tg_value *pivot_place(tg_build *b, tg_value *size, int axis, tg_value **det) {
+  int64_t m = size->dims[axis].size;
+  tg_value *top = tg_build_reduce(b, TG_OP_REDUCE_MAX, size, 1u << axis);
+  tg_value *places = tg_build_positions(b, size, m, axis, size->rank);
   tg_value *best = not(b, tg_build_binary(b, TG_OP_LESS, size, top));
   tg_value *place = tg_build_where(b, best, places, tg_build_number(b, (double)m));
-  place = tg_build_reduce(b, TG_OP_REDUCE_MIN, place, 1u << rows);
-  *is_first = with(b, TG_OP_EQUAL, place, 0);
+  place = tg_build_reduce(b, TG_OP_REDUCE_MIN, place, 1u << axis);
+  *det = tg_build_where(b, with(b, TG_OP_EQUAL, place, 0), *det, tg_build_unary(b, TG_OP_NEG, *det));
   return tg_build_binary(b, TG_OP_EQUAL, places, place);
 }
 
-/* x [.., m, m]: what is left of it behind its first row and column; the pivot, with its sign, multiplies `det`. */
+/* The slice of x along `axis` where `chosen` is true. */
+static tg_value *taken(tg_build *b, tg_value *chosen, tg_value *x, int axis) {
+  tg_value *each = tg_build_where(b, chosen, x, tg_build_number(b, 0));
+  return tg_build_reduce(b, TG_OP_REDUCE_SUM, each, 1u << axis);
+}
+
+/* x without that slice, whose place the first one takes. */
+static tg_value *without(tg_build *b, tg_value *chosen, tg_value *x, int axis) {
+  int64_t m = x->dims[axis].size;
+  return tg_build_slice(b, tg_build_where(b, chosen, tg_build_slice(b, x, axis, 0, 1, 1), x), axis, 1, m, 1);
+}
+
+/* x [.., m, m]: what is left of it behind the row and the column of its pivot, which, with its sign, multiplies `det`. */
 static tg_value *eliminated(tg_build *b, tg_value *x, tg_value **det) {
-  int rows = x->rank - 2;
-  int64_t m = x->dims[rows].size;
-  tg_value *is_first, *chosen = pivot_row(b, x, &is_first);
-  tg_value *row = chosen_row(b, chosen, x), *pivot = tg_build_slice(b, row, rows + 1, 0, 1, 1);
-  *det = mul(b, *det, tg_build_where(b, is_first, pivot, tg_build_unary(b, TG_OP_NEG, pivot)));
-  x = tg_build_where(b, chosen, tg_build_slice(b, x, rows, 0, 1, 1), x); /* the first row takes its place */
-  x = tg_build_slice(b, x, rows, 1, m, 1);
-  tg_value *column = tg_build_slice(b, x, rows + 1, 0, 1, 1), *zero = tg_build_number(b, 0);
-  tg_value *factor = tg_build_where(b, with(b, TG_OP_EQUAL, pivot, 0), zero, divided(b, column, pivot));
-  return sub(b, tg_build_slice(b, x, rows + 1, 1, m, 1),
-             mul(b, factor, tg_build_slice(b, row, rows + 1, 1, m, 1)));
+  int rows = x->rank - 2, columns = rows + 1;
+  tg_value *size = tg_build_reduce(b, TG_OP_REDUCE_MAX, tg_build_unary(b, TG_OP_ABS, x), 1u << columns);
+  tg_value *in_row = pivot_place(b, size, rows, det), *row = taken(b, in_row, x, rows);
+  tg_value *in_column = pivot_place(b, tg_build_unary(b, TG_OP_ABS, row), columns, det);
+  tg_value *pivot = taken(b, in_column, row, columns);
+  x = without(b, in_row, x, rows);
+  tg_value *column = taken(b, in_column, x, columns);
+  *det = mul(b, *det, pivot);
+  tg_value *divisor = tg_build_where(b, with(b, TG_OP_EQUAL, pivot, 0), tg_build_number(b, 1), pivot);
+  return sub(b, without(b, in_column, x, columns),
+             mul(b, divided(b, column, divisor), without(b, in_column, row, columns)));
 }
 
 tg_status tg_make_det(tg_build *b, tg_node *node, tg_value **results, tg_diag *diag) {

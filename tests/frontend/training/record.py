@@ -7,6 +7,7 @@ squared error against the labels; of steps, the loss of each step and a line for
 behind the last. Needs python3-torch. FORMULAS and MODELS say in PyTorch what the cases say in ONNX's operators.
 """
 import glob
+import itertools
 import os
 import struct
 import sys
@@ -364,6 +365,15 @@ def reversed_sequences(x, p):
     return torch.stack(parts, 1) * u
 
 
+def determinants(x, p):
+    """Of matrices of rank 3 to 0 and of one whose first columns are 0: Leibniz' sum, a polynomial."""
+    u, total = p.reshape(6, 3, 3), 0
+    for order in itertools.permutations(range(3)):
+        sign = torch.linalg.det(torch.eye(3).double()[list(order)])
+        total = total + sign * u[:, 0, order[0]] * u[:, 1, order[1]] * u[:, 2, order[2]]
+    return total * x
+
+
 def lstm_peepholes(x, w, r, b, o):
     """Gates in ONNX's order: input, output, forget, cell; peepholes: input, output, forget."""
     h, c, outputs = torch.zeros(2, 4).double(), torch.zeros(2, 4).double(), []
@@ -391,7 +401,7 @@ FORMULAS = {
     'rotary_embedding': rotary_embedding, 'conv_3d': conv_3d, 'conv_transpose_3d': conv_transpose_3d,
     'pools_3d': pools_3d, 'lp_pools': lp_pools, 'einsum_forms': einsum_forms, 'cumulative': cumulative, 'top_k': top_k,
     'more_activations': more_activations, 'channel_normalizations': channel_normalizations,
-    'conv_transpose_far': conv_transpose_far, 'triangles': triangles,
+    'conv_transpose_far': conv_transpose_far, 'determinants': determinants, 'triangles': triangles,
     'grid_sample': lambda x, p, g: F.grid_sample(x * p, g, align_corners=False), 'affine_grid': affine_grid,
     'fourier': fourier, 'powers': powers, 'powers_of_zero': powers_of_zero, 'losses_of_pairs': losses_of_pairs, 'reversed_sequences': reversed_sequences, 'lstm_peepholes': lstm_peepholes,
     'lstm': lstm, 'gru': gru, 'rnn': rnn, 'einsum': lambda x, p: torch.einsum('bqd,dbk->kbq', x, p),
