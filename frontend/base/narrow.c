@@ -30,10 +30,13 @@ static bool is_nan(tg_narrow_format format, uint8_t bits) {
 }
 
 static uint8_t nan_of(tg_narrow_format format) {
-  return format == TG_NARROW_E2M1       ? 0
-         : format == TG_NARROW_E8M0     ? ALL_ONES
-         : has_no_negative_zero(format) ? 0x80
-                                        : 0x7f;
+  switch (format) {
+  case TG_NARROW_E2M1: return 0x8; /* -0 */
+  case TG_NARROW_E8M0: return ALL_ONES;
+  case TG_NARROW_E5M2: return 0x7e;
+  case TG_NARROW_E4M3FN: return 0x7f;
+  default: return 0x80;
+  }
 }
 
 float tg_narrow_decode(tg_narrow_format format, uint8_t bits) {

@@ -53,7 +53,7 @@ static tg_value *rounded(tg_build *b, tg_value *x, const tg_narrow *f, bool satu
   else
     y = tg_build_where(b, with(b, TG_OP_GREATER, y, (double)f->most),
                        tg_build_number(b, f->has_infinity ? INFINITY : NAN), y);
-  if (!f->has_nan) y = tg_build_where(b, tg_build_binary(b, TG_OP_EQUAL, x, x), y, tg_build_number(b, 0));
+  if (!f->has_nan) y = tg_build_where(b, tg_build_binary(b, TG_OP_EQUAL, x, x), y, tg_build_number(b, -0.0));
   y = tg_build_where(b, with(b, TG_OP_LESS, x, 0), tg_build_unary(b, TG_OP_NEG, y), y);
   return tg_build_where(b, with(b, TG_OP_EQUAL, x, 0), x, y); /* a zero keeps its sign */
 }

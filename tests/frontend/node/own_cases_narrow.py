@@ -49,7 +49,7 @@ def encoded(x, element_type, saturate=True):
     positive = np.where(np.isfinite(values[:half]), values[:half], -1)
     most = int(np.argmax(positive))
     step = positive[most] - positive[most - 1]
-    nan = {17: 0x7f, 18: 0x80, 19: 0x7f, 20: 0x80, 23: 0}[element_type]
+    nan = {17: 0x7f, 18: 0x80, 19: 0x7e, 20: 0x80, 23: 8}[element_type]
     codes = []
     for number in np.asarray(x, "f8").ravel():
         if np.isnan(number):
