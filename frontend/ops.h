@@ -40,6 +40,7 @@ typedef enum tg_op_flag {
   TG_IS_MICROSOFT = 1 << 18,  /* of the domain com.microsoft */
   TG_IS_CONTROL = 1 << 19,    /* has bodies, which inference puts in its place */
   TG_IS_SEQUENCE = 1 << 20,   /* makes or reads a sequence of tensors, which inference dissolves */
+  TG_IS_PREVIEW = 1 << 21,    /* of ONNX's domain ai.onnx.preview */
   TG_IS_BY_AXIS = 1 << 14,    /* a move whose source position along a dimension depends on that one alone */
 } tg_op_flag;
 

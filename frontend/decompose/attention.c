@@ -52,8 +52,7 @@ static tg_status check_operands(const tg_node *node, heads *h, tg_diag *diag) {
   return TG_OK;
 }
 
-/* Each head of keys serves as many neighbouring heads of queries. */
-static tg_value *repeated(tg_build *b, tg_value *x, int64_t times_each) {
+tg_value *tg_repeat_heads(tg_build *b, tg_value *x, int64_t times_each) {
   if (times_each == 1) return x;
   int64_t sizes[] = {x->dims[0].size, x->dims[1].size, times_each, x->dims[2].size, x->dims[3].size},
           joined[] = {sizes[0], sizes[1] * times_each, sizes[3], sizes[4]};
@@ -164,8 +163,8 @@ tg_status tg_compose_attention(tg_build *b, const tg_node *node, tg_attention_mo
   if (causal || count || windowed) bias = visible(b, node, &h, past, count ? counted : NULL, &blind);
   if (tg_in(node, 3) && add_mask(b, &h, tg_in(node, 3), &bias, diag)) return TG_INVALID;
   double root = sqrt(scale > 0 ? scale : 1 / sqrt((double)q->dims[3].size));
-  k = repeated(b, k, h.q_heads / h.kv_heads);
-  v = repeated(b, v, h.q_heads / h.kv_heads);
+  k = tg_repeat_heads(b, k, h.q_heads / h.kv_heads);
+  v = tg_repeat_heads(b, v, h.q_heads / h.kv_heads);
   tg_value *scores = tg_build_matmul(b, times(b, q, root), tg_build_swap(b, times(b, k, root)));
   tg_value *stages[4] = {scores};
   if (softcap > 0) scores = times(b, tg_build_unary(b, TG_OP_TANH, times(b, scores, 1 / softcap)), softcap);

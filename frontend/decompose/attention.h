@@ -13,4 +13,7 @@ typedef struct tg_attention_more {
 tg_status tg_compose_attention(tg_build *b, const tg_node *node, tg_attention_more more, tg_value **results,
                                tg_diag *diag);
 
+/* x [batch, heads, positions, size]: each head of keys serves as many neighbouring heads of queries. */
+tg_value *tg_repeat_heads(tg_build *b, tg_value *x, int64_t times_each);
+
 #endif

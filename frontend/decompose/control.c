@@ -1,4 +1,4 @@
-/* If, Loop and Scan: their bodies in their place, as often as is known when the model is compiled. What is put there has
+/* If, Loop, Scan, and bodies of others: their bodies in their place, as often as is known when the model is compiled. What is put there has
  * no types yet; inference goes on with it. */
 #include "frontend/decompose/decompose.h"
 
@@ -56,6 +56,12 @@ static tg_status put(tg_graph *graph, body_copy *copy, tg_node *before, tg_value
   for (int i = 0; i < copy->body->output_count; i++)
     out_results[i] = mapped(graph, copy, copy->body->outputs[i]);
   return TG_OK;
+}
+
+tg_status tg_put_body(tg_graph *graph, const tg_graph *body, tg_node *before, tg_value *const *inputs,
+                      tg_value **out_results, tg_diag *diag) {
+  body_copy copy = begin(graph, body);
+  return put(graph, &copy, before, inputs, out_results, diag);
 }
 
 /* A number that is known: an integer or bool of one element. */
@@ -349,7 +355,8 @@ tg_status tg_expand_control(tg_graph *graph, tg_node *node, tg_diag *diag) {
   const char *where = tg_infer_where(graph, node);
   tg_status status = node->op == TG_OP_IF     ? expand_if(graph, node, diag)
                      : node->op == TG_OP_LOOP ? expand_loop(graph, node, diag)
-                                              : expand_scan(graph, node, diag);
+                     : node->op == TG_OP_SCAN ? expand_scan(graph, node, diag)
+                                              : tg_expand_flex_attention(graph, node, diag);
   if (status) tg_diag_prefix(diag, "%s", where);
   return status;
 }

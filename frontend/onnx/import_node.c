@@ -202,6 +202,7 @@ static bool is_of_domain(const char *name, const char *domain, tg_op *op) {
   bool known = *op != TG_OP_COUNT;
   if (microsoft) return known && tg_op_is(*op, TG_IS_MICROSOFT);
   if (known && tg_op_is(*op, TG_IS_TRAINING)) return !strcmp(domain, "ai.onnx.preview.training");
+  if (known && tg_op_is(*op, TG_IS_PREVIEW)) return !strcmp(domain, "ai.onnx.preview");
   return onnx && !(known && tg_op_is(*op, TG_IS_MICROSOFT));
 }
 

@@ -62,21 +62,35 @@ static tg_status import_body(tg_import *import, const Onnx__GraphProto *proto, b
   return TG_OK;
 }
 
+/* The attributes that hold the bodies of an operator. */
+static const char *const *body_names(tg_op op) {
+  static const char *const of_if[] = {"then_branch", "else_branch"}, *const of_steps[] = {"body", NULL},
+                           *const of_attention[] = {"score_mod", "prob_mod"};
+  return op == TG_OP_IF ? of_if : op == TG_OP_FLEX_ATTENTION ? of_attention : of_steps;
+}
+
+/* Operands: those of the node, then, for each body, what it reads of the graphs around it; an attention's bodies have one
+ * input of their own, which stands before these, absent. */
 tg_status tg_import_bodies(tg_import *import, const Onnx__NodeProto *proto, tg_op op, tg_value *const *inputs,
                            int64_t position, tg_node **out_node) {
-  static const char *const names[][2] = {{"then_branch", "else_branch"}, {"body", NULL}};
+  const char *const *names = body_names(op);
   body bodies[2] = {{0}};
-  size_t needed = op == TG_OP_LOOP ? 2 : 1;
-  if (proto->n_input < needed || (op == TG_OP_IF && proto->n_input > 1))
+  bool attends = op == TG_OP_FLEX_ATTENTION;
+  size_t needed = attends ? 3 : op == TG_OP_LOOP ? 2 : 1;
+  if (proto->n_input < needed || ((op == TG_OP_IF || attends) && proto->n_input > needed))
     return tg_fail(import->diag, TG_INVALID, "%zu inputs where %zu are needed", proto->n_input, needed);
   tg_value **operands = NULL;
   size_t count = 0, capacity = 0;
   for (size_t i = 0; i < proto->n_input; i++)
     TG_PUSH(import->graph->arena, operands, count, capacity, inputs[i]);
-  for (int i = 0; i < 2 && names[op != TG_OP_IF][i]; i++) {
-    const Onnx__AttributeProto *a = tg_import_find_attribute(proto, names[op != TG_OP_IF][i]);
+  for (int i = 0; i < 2 && names[i]; i++) {
+    const Onnx__AttributeProto *a = tg_import_find_attribute(proto, names[i]);
+    if (!a && attends) continue;
     if (!a || !a->g) return tg_fail(import->diag, TG_INVALID, "its body is missing");
     if (import_body(import, a->g, &bodies[i])) return TG_INVALID;
+    if (attends && (a->g->n_input != 1 || a->g->n_output != 1))
+      return tg_fail(import->diag, TG_INVALID, "%s has other than one input and one output", names[i]);
+    if (attends) TG_PUSH(import->graph->arena, operands, count, capacity, NULL);
     for (size_t k = 0; k < bodies[i].count; k++)
       TG_PUSH(import->graph->arena, operands, count, capacity, bodies[i].captured[k]);
   }

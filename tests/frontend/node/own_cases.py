@@ -347,6 +347,27 @@ def control():
     graph("scan_axes", [scan], [("b", np.zeros(3, "f4")), ("x", x), ("z", z)], [("y", f4(state)), ("all", f4(np.stack(rows, 1)))], 16)
 
 
+def flexible_attention():
+    """Bodies that read the graph around them: a bias on scores, a share of probabilities; one head of keys for two of queries."""
+    node = helper.make_node
+    q, k, v = normal(1, 4, 3, 8), normal(1, 2, 5, 8), normal(1, 2, 5, 6)
+    bias, share = normal(4, 3, 5), f4(0.5)
+    wide = [a.astype("f8") for a in (q, np.repeat(k, 2, 1), np.repeat(v, 2, 1))]
+    scores = 0.3 * wide[0] @ wide[1].swapaxes(2, 3)
+    score_mod = body([node("Add", ["s", "bias"], ["t"])], ["s"], ["t"])
+    prob_mod = body([node("Mul", ["p", "share"], ["r"])], ["p"], ["r"])
+    given = [("q", q), ("k", k), ("v", v), ("bias", bias), ("share", share)]
+
+    def flex(name, wanted, refused="", used=given, **attributes):
+        graph(name, [node("FlexAttention", ["q", "k", "v"], ["y"], domain="ai.onnx.preview", **attributes)], used, [("y", f4(wanted))], 26,
+              domains=["ai.onnx.preview"], refused=refused)
+    flex("flex_attention", softmax(scores + bias) @ wide[2] * 0.5, scale=0.3, score_mod=score_mod, prob_mod=prob_mod)
+    flex("flex_attention_probabilities", softmax(scores) @ wide[2] * 0.5, used=given[:3] + given[4:], scale=0.3, prob_mod=prob_mod)
+    flex("flex_attention_flat", np.repeat(wide[2].mean(2, keepdims=True), 3, 2), used=given[:3], scale=0.0)
+    flex("flex_attention_two", q, "score_mod has other than one input and one output", given[:3],
+         score_mod=body([node("Add", ["s", "u"], ["t"])], ["s", "u"], ["t"]))
+
+
 def functions():
     node = helper.make_node
     def function(name, inputs, outputs, nodes, attributes=()):
@@ -767,7 +788,7 @@ def einsums():
 
 
 shutil.rmtree(FOLDER, ignore_errors=True)  # cases that are no more
-for group in (einsums, decoders, recurrent, float64, control, functions, bits, powers, volumes, grids, selected, host_parts, signals, normalisations, rotary, attentions, order, integers, scatter, rows_by_index, slices_by_tuples, trigonometry, microsoft):
+for group in (einsums, decoders, recurrent, float64, control, functions, bits, powers, volumes, grids, selected, host_parts, signals, normalisations, rotary, attentions, flexible_attention, order, integers, scatter, rows_by_index, slices_by_tuples, trigonometry, microsoft):
     rng = np.random.default_rng(7)  # a group's numbers do not depend on those before it
     group()
 for group in own_cases_newest.GROUPS + own_cases_exact.GROUPS + own_cases_microsoft.GROUPS + own_cases_narrow.GROUPS:
