@@ -9,6 +9,7 @@
  *
  * Every function that can fail returns tg_status, which is also the exit status of the command, and leaves
  * one line in `diag`, in place of what was there. Calls out of order, and NULL where something must be, fail.
+ * Within a callback every call with a session is refused, and closing the one that calls back does nothing.
  * A session belongs to one thread at a time; sessions are independent of each other. Tensors are dense,
  * row-major FP32 at this interface; the session converts to and from the array's storage, and gives outputs
  * in the model's element type, too. */
@@ -97,7 +98,7 @@ typedef struct tg_session_run_options {
   const char *trace_file; /* systemc, rtl: Chrome trace events, or NULL */
   uint64_t trace_begin, trace_end; /* cycles that the trace shows; trace_end 0: to the end */
   /* Called before each of `count` sections, in the thread that runs; false ends the run with TG_CANCELLED.
-   * NULL: not called. What it calls of this library with a session is refused. */
+   * NULL: not called. */
   bool (*progress)(void *user, uint32_t section, uint32_t count);
   void *progress_user;
 } tg_session_run_options;

@@ -359,9 +359,25 @@ static tg_status assemble(step *s) {
   return tg_graph_verify(graph, s->diag);
 }
 
+tg_status tg_training_check(const tg_training_options *o, tg_diag *diag) {
+  const double numbers[] = {o->loss_beta, o->ignore_index, o->momentum,  o->beta1,     o->beta2,
+                            o->epsilon,   o->weight_decay, o->clip_norm, o->clip_value};
+  if ((unsigned)o->loss >= TG_LOSS_COUNT || (unsigned)o->optimizer >= TG_OPTIMIZER_COUNT)
+    return tg_fail(diag, TG_INVALID, "there is no such loss or optimizer");
+  const tg_dtype formats[] = {o->state, o->parameters};
+  for (int i = 0; i < 2; i++)
+    if (formats[i] && formats[i] != TG_F32 && formats[i] != TG_BF16)
+      return tg_fail(diag, TG_INVALID, "parameters and state are FP32 or BF16");
+  for (size_t i = 0; i < sizeof numbers / sizeof *numbers; i++)
+    if (!isfinite(numbers[i]))
+      return tg_fail(diag, TG_INVALID, "a number of the training step is not finite");
+  return TG_OK;
+}
+
 tg_status tg_training_build(const tg_graph *model, const tg_training_options *options, tg_arena *arena,
                             tg_graph **out_step, tg_training_plan *out_plan, tg_diag *diag) {
   *out_plan = (tg_training_plan){.loss = -1, .found_inf = -1, .labels = -1};
+  if (tg_training_check(options, diag)) return TG_INVALID;
   step s = {.options = options,
             .arena = arena,
             .graph = tg_graph_clone(model, arena),

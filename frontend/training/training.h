@@ -125,11 +125,14 @@ typedef struct tg_training_plan {
   int model_outputs;  /* outputs 0 .. model_outputs - 1 are the model's (keep_outputs), else 0 */
 } tg_training_plan;
 
+/* TG_INVALID: a loss, an optimizer or a format that there is not, or a number that is not finite. */
+tg_status tg_training_check(const tg_training_options *options, tg_diag *diag);
+
 /* `model` as imported, its sizes bound and inferred; it is not changed, and its constants' data is borrowed.
  * Trainable are the initializers of floats (tg_value.initializer) that the loss depends on differentiably,
  * but for those of rank 0, those that hold a number of 1e4 or more (masks), tables of sines and cosines
  * (positions), which only are if they match `trained`, and those matching `frozen`. The step graph and the
- * plan live on `arena`. TG_INVALID: an operator on the way has no gradient (by name), the loss's output does
+ * plan live on `arena`. TG_INVALID: as tg_training_check, an operator on the way has no gradient (by name), the loss's output does
  * not fit, or nothing is trainable. */
 tg_status tg_training_build(const tg_graph *model, const tg_training_options *options, tg_arena *arena,
                             tg_graph **out_step, tg_training_plan *out_plan, tg_diag *diag);

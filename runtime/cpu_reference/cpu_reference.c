@@ -12,6 +12,8 @@
 int omp_get_num_procs(void);
 int omp_get_max_threads(void);
 void omp_set_num_threads(int threads);
+int omp_pause_resource_all(int kind);
+enum { OMP_PAUSE_SOFT = 1 };
 
 /* --- planning */
 
@@ -111,6 +113,8 @@ void tg_cpu_reference_destroy(tg_cpu_reference *reference) {
   if (reference->engine) dnnl_engine_destroy(reference->engine);
   tg_arena_release(&reference->arena);
   free(reference);
+  /* Threads that wait are lost in a fork, and its child would wait for them forever: */
+  (void)omp_pause_resource_all(OMP_PAUSE_SOFT);
 }
 
 /* --- running */

@@ -345,7 +345,7 @@ json_t *tg_report(const tg_session *s) {
 /* --- files */
 
 char *tg_session_report_json(const tg_session *session) {
-  if (!session || !session->has_run) return NULL;
+  if (tg_session_needs(session, true, true, NULL)) return NULL;
   tg_guard guard;
   tg_guard_enter(&guard);
   if (setjmp(guard.place)) return (void)tg_guard_caught(&guard, NULL), NULL;

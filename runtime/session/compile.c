@@ -214,6 +214,8 @@ tg_status tg_take_options(const void *given, void *out_own, size_t own_size, tg_
   memset(out_own, 0, own_size);
   if (!given) return TG_OK;
   memcpy(&size, given, sizeof size); /* the first member */
+  if (size % sizeof size)            /* a member would be cut */
+    return tg_fail(diag, TG_INVALID, "options of %zu bytes are no structure of this library", size);
   if (size > own_size)
     return tg_fail(diag, TG_INVALID, "options of %zu bytes are of a later library, this one's have %zu", size,
                    own_size);
@@ -223,9 +225,11 @@ tg_status tg_take_options(const void *given, void *out_own, size_t own_size, tg_
 
 static tg_status compile_guarded(tg_session *session, const tg_compile_options *options, tg_diag *diag) {
   tg_compile_options own;
+  tg_guarded_callbacks callbacks;
   tg_status status = tg_session_needs_model(session, diag);
   if (!status) status = tg_take_options(options, &own, sizeof own, diag);
   if (status) return status;
+  tg_session_guard_callbacks(session, &own, &callbacks);
   locale_t theirs = tg_plain_numbers();
   status = compile(session, &own, diag);
   uselocale(theirs);

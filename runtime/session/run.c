@@ -9,6 +9,7 @@
 
 /* What the caller's progress callback is told, and said. */
 typedef struct run_progress {
+  tg_session *session;
   const tg_session_run_options *options;
   uint32_t sections;
   bool cancelled;
@@ -16,9 +17,9 @@ typedef struct run_progress {
 
 static bool proceed(void *user, uint32_t invocation) {
   run_progress *p = user;
-  tg_session_calls_back(true);
+  tg_session_calls_back(p->session, true);
   p->cancelled = !p->options->progress(p->options->progress_user, invocation, p->sections);
-  tg_session_calls_back(false);
+  tg_session_calls_back(p->session, false);
   return !p->cancelled;
 }
 
@@ -73,7 +74,8 @@ static tg_status run_session(tg_session *session, const tg_session_run_options *
   status = tg_watch_begin(&watch, session->program, engine, options, diag);
   if (status) return status;
   run.observer = watch.observer;
-  run_progress progress = {.options = options, .sections = session->program->invocation_count};
+  run_progress progress = {
+      .session = session, .options = options, .sections = session->program->invocation_count};
   if (options->progress) run.proceed = proceed, run.proceed_user = &progress;
   status = run_engine(session, engine, &run, options->steady, diag);
   status = tg_watch_end(&watch, engine->name, &session->result, status, &session->profile, diag);

@@ -57,13 +57,40 @@ void tg_diag_begin(tg_diag *diag) {
   if (diag) diag->message[0] = 0;
 }
 
-static _Thread_local bool calling_back;
+static _Thread_local int calling_back; /* a sweep calls back from within a run, which does so itself */
 
-void tg_session_calls_back(bool begins) { calling_back = begins; }
+void tg_session_calls_back(tg_session *session, bool begins) {
+  session->calling_back += begins ? 1 : -1;
+  calling_back += begins ? 1 : -1;
+}
+
+static void log_guarded(void *user, bool warning, const char *line) {
+  const tg_guarded_callbacks *own = user;
+  tg_session_calls_back(own->session, true);
+  own->log(own->log_user, warning, line);
+  tg_session_calls_back(own->session, false);
+}
+
+static const char *cast_guarded(void *user, const char *node, const char *op, int operand_count,
+                                const char *const *dtypes) {
+  const tg_guarded_callbacks *own = user;
+  tg_session_calls_back(own->session, true);
+  const char *rule = own->cast(own->cast_user, node, op, operand_count, dtypes);
+  tg_session_calls_back(own->session, false);
+  return rule;
+}
+
+void tg_session_guard_callbacks(tg_session *session, tg_compile_options *options,
+                                tg_guarded_callbacks *out_guarded) {
+  *out_guarded = (tg_guarded_callbacks){session, options->log, options->cast_callback, options->log_user,
+                                        options->cast_user};
+  if (options->log) options->log = log_guarded, options->log_user = out_guarded;
+  if (options->cast_callback) options->cast_callback = cast_guarded, options->cast_user = out_guarded;
+}
 
 tg_status tg_session_needs(const tg_session *s, bool compiled, bool run, tg_diag *diag) {
   tg_diag_begin(diag);
-  if (calling_back) return tg_fail(diag, TG_INVALID, "a callback of progress calls the library");
+  if (calling_back) return tg_fail(diag, TG_INVALID, "a callback calls the library");
   if (!s) return tg_fail(diag, TG_INVALID, "no session is given");
   if (compiled && !s->program) return tg_fail(diag, TG_INVALID, "%s: is not compiled", s->path);
   if (run && !s->has_run) return tg_fail(diag, TG_INVALID, "%s: has not run", s->path);
@@ -144,7 +171,7 @@ tg_status tg_session_again(const tg_session *session, tg_session **out_session) 
 }
 
 void tg_session_close(tg_session *session) {
-  if (!session) return;
+  if (!session || session->calling_back) return;
   tg_run_result_release(&session->result);
   tg_profile_destroy(session->profile);
   json_decref(session->numerics);

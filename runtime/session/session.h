@@ -73,6 +73,7 @@ struct tg_session {
   bool has_cpu;
   int cpu_warmup, cpu_repeats; /* of the CPU reference; 0: its own */
   tg_cpu_time cpu;
+  int calling_back; /* callbacks of calls on it that have not returned: it stays open */
 };
 
 /* The caller's structure of options, whose first member is its size, as one of this library's, `own_size`
@@ -136,9 +137,20 @@ void tg_session_forget_host(tg_session *session);
 
 /* What a call must begin with: each tells of itself. */
 void tg_diag_begin(tg_diag *diag);
-/* A callback of progress begins, or has ended: within it no call of this thread may begin, of no session. */
-void tg_session_calls_back(bool begins);
-/* TG_INVALID: there is no session, it has not come so far, or the call comes from a callback of progress. */
+/* A callback of a call on `session` begins, or has ended: within it no call of this thread may begin, of no session, and
+ * this one is not closed. */
+void tg_session_calls_back(tg_session *session, bool begins);
+/* What the callbacks of options need so that they are told so, as long as the options are used. */
+typedef struct tg_guarded_callbacks {
+  tg_session *session;
+  tg_compile_log *log;
+  tg_cast_callback *cast;
+  void *log_user, *cast_user;
+} tg_guarded_callbacks;
+/* Puts such ones in place of `options`' own. */
+void tg_session_guard_callbacks(tg_session *session, tg_compile_options *options,
+                                tg_guarded_callbacks *out_guarded);
+/* TG_INVALID: there is no session, it has not come so far, or the call comes from a callback. */
 tg_status tg_session_needs(const tg_session *session, bool compiled, bool run, tg_diag *diag);
 /* TG_INVALID: no number of threads of the host; 0 is all cores. */
 tg_status tg_session_check_threads(int threads, tg_diag *diag);

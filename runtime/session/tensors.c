@@ -158,7 +158,7 @@ tg_status tg_session_set_input(tg_session *session, const char *name, int rank, 
 }
 
 static void fill_inputs(tg_session *session, uint64_t seed) {
-  if (!session) return;
+  if (tg_session_needs(session, true, false, NULL)) return;
   for (int i = 0; i < session->input_count; i++) {
     if (session->input_data[i]) continue;
     session->input_data[i] = TG_NEW_ARRAY(&session->arena, float, (size_t)session->inputs[i].count);

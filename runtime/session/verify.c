@@ -212,9 +212,9 @@ static tg_status find_engines(verification *v, tg_diag *diag) {
 }
 
 static tg_status run_one(verification *v, outcome *o, tg_diag *diag) {
-  tg_session_calls_back(true);
+  tg_session_calls_back(v->session, true);
   bool goes_on = !v->options->progress || v->options->progress(v->options->user, o->engine->name);
-  tg_session_calls_back(false);
+  tg_session_calls_back(v->session, false);
   if (!goes_on) return tg_fail(diag, TG_CANCELLED, "%s: the comparison was ended", v->session->path);
   tg_run_options run = {.threads = (uint32_t)v->options->threads,
                         .record_events = true,

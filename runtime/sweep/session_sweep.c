@@ -49,10 +49,18 @@ static tg_status take_inputs(const work *w, tg_session *fresh, tg_diag *diag) {
   return status;
 }
 
+/* What the caller says to row or section; `what`: the row's name, NULL within it. */
+static bool goes_on(const work *w, const char *what) {
+  if (!w->o->progress) return true;
+  tg_session_calls_back(w->session, true);
+  bool on = w->o->progress(w->o->progress_user, w->done, w->count, what);
+  tg_session_calls_back(w->session, false);
+  return on;
+}
+
 static bool go_on(void *user, uint32_t section, uint32_t count) {
-  const work *w = user;
   (void)section, (void)count;
-  return !w->o->progress || w->o->progress(w->o->progress_user, w->done, w->count, NULL);
+  return goes_on(user, NULL);
 }
 
 static tg_status run_one(const work *w, const tg_compile_options *options, const char *policy,
@@ -82,8 +90,7 @@ static tg_status add_row(work *w, const tg_sweep_policy *policy, const char *acc
   json_t *row = NULL;
   char name[100];
   snprintf(name, sizeof name, "%s, %s", policy->name, accumulation);
-  if (w->o->progress && !w->o->progress(w->o->progress_user, w->done, w->count, name))
-    return tg_fail(diag, TG_CANCELLED, "%s: the sweep was ended", w->session->path);
+  if (!goes_on(w, name)) return tg_fail(diag, TG_CANCELLED, "%s: the sweep was ended", w->session->path);
   tg_status status = tg_session_again(w->session, &fresh);
   if (!status) status = run_one(w, &options, policy->name, fresh, &row, &why);
   tg_session_close(fresh);
@@ -131,6 +138,7 @@ static tg_status sweep(work *w, char **out_json, tg_diag *diag) {
 static tg_status sweep_guarded(tg_session *session, const tg_session_sweep_options *options, char **out_json,
                                tg_diag *diag) {
   tg_session_sweep_options own;
+  tg_guarded_callbacks callbacks;
   work w = {.session = session, .o = &own};
   tg_diag_begin(diag);
   if (!out_json) return tg_fail(diag, TG_INVALID, "no place for the result is given");
@@ -142,6 +150,7 @@ static tg_status sweep_guarded(tg_session *session, const tg_session_sweep_optio
   tg_status status = tg_take_options(options, &own, sizeof own, diag);
   if (!status) status = tg_take_options(own.compile, &w.compile, sizeof w.compile, diag);
   if (status) return status;
+  tg_session_guard_callbacks(session, &w.compile, &callbacks);
   if (!w.compile.seed) w.compile.seed = 1; /* as the command has it */
   const char *accumulation = w.compile.tiling_accum;
   if (accumulation && strcmp(accumulation, "fp32") != 0 && strcmp(accumulation, "bf16sr") != 0)

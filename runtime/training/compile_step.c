@@ -25,6 +25,7 @@ static void choose_formats(tg_trainer *t) {
   step->parameters = TG_F32;
   for (size_t i = 0; i < sizeof formats / sizeof *formats; i++)
     if (!strcmp(formats[i].policy, t->policy)) step->parameters = formats[i].parameters;
+  if (!step->state) step->state = TG_F32;
   if (step->parameters == TG_BF16) return;
   step->fp32_params = step->stochastic = false;
   step->state = TG_F32;
@@ -76,7 +77,7 @@ static tg_status build_and_map(tg_trainer *t, tg_diag *diag) {
   tg_status status = infer_model(t, diag);
   if (!status) status = tg_training_build(t->model, &t->options.step, &t->arena, &t->step, &t->plan, diag);
   if (status) return status;
-  tg_graph *lowered = t->session->lowered = tg_graph_clone(t->step, &t->arena);
+  tg_graph *lowered = t->lowered = tg_graph_clone(t->step, &t->arena);
   status = tg_frontend_lower(lowered, &frontend, diag);
   return status ? status : tg_map(lowered, &t->params, &t->map, &t->session->program, diag);
 }
@@ -151,7 +152,8 @@ tg_status tg_trainer_compile(tg_trainer *t, tg_diag *diag) {
   if (!status) status = tg_session_map_options(tg_trainer_compile, &t->precision, &t->map, diag);
   if (status) return status;
   choose_formats(t);
-  status = build_and_map(t, diag);
+  status = tg_training_check(&t->options.step, diag);
+  if (!status) status = build_and_map(t, diag);
   if (status) {
     tg_diag_prefix(diag, "%s", t->session->path);
     return status;

@@ -12,6 +12,11 @@
 
 static tg_status open_guarded(tg_session *session, const tg_trainer_options *options,
                               tg_trainer **out_trainer, tg_diag *diag) {
+  tg_diag_begin(diag);
+  if (!out_trainer) return tg_fail(diag, TG_INVALID, "no place for the trainer is given");
+  *out_trainer = NULL;
+  if (tg_session_needs(session, false, false, diag)) return TG_INVALID;
+  if (!options) return tg_fail(diag, TG_INVALID, "%s: no options of training are given", session->path);
   if (!session->model || session->program)
     return tg_fail(diag, TG_INVALID, "%s: is compiled already: only a model can be trained", session->path);
   tg_trainer *t = calloc(1, sizeof *t);
@@ -19,6 +24,7 @@ static tg_status open_guarded(tg_session *session, const tg_trainer_options *opt
   double begin = tg_host_seconds();
   t->session = session;
   t->options = *options;
+  tg_session_guard_callbacks(session, &t->options.compile, &t->callbacks);
   tg_status status = tg_trainer_compile(t, diag);
   session->compile_seconds = tg_host_seconds() - begin;
   if (status) {
@@ -35,7 +41,7 @@ tg_status tg_trainer_open(tg_session *session, const tg_trainer_options *options
 }
 
 void tg_trainer_close(tg_trainer *t) {
-  if (!t) return;
+  if (!t || t->session->calling_back) return;
   if (t->state) t->engine->close(t->state);
   tg_dram_destroy(t->dram);
   tg_arena_release(&t->arena);
@@ -89,9 +95,24 @@ static void reset(tg_trainer *t) {
   }
 }
 
-static tg_status start_guarded(tg_trainer *t, const tg_session_run_options *run, tg_diag *diag) {
-  assert(!t->state);
-  tg_status status = tg_engine_find(run->engine ? run->engine : "functional", &t->engine, diag);
+/* TG_INVALID: there is no trainer, it has not started, or the call comes from a callback. */
+static tg_status needs(const tg_trainer *t, bool started, tg_diag *diag) {
+  tg_diag_begin(diag);
+  if (!t) return tg_fail(diag, TG_INVALID, "no trainer is given");
+  if (tg_session_needs(t->session, true, false, diag)) return TG_INVALID;
+  if (started && !t->state)
+    return tg_fail(diag, TG_INVALID, "%s: its training is not started", t->session->path);
+  return TG_OK;
+}
+
+static tg_status start_guarded(tg_trainer *t, const tg_session_run_options *options, tg_diag *diag) {
+  tg_session_run_options own, *run = &own;
+  tg_status status = needs(t, false, diag);
+  if (!status) status = tg_take_options(options, &own, sizeof own, diag);
+  if (!status && t->state)
+    status = tg_fail(diag, TG_INVALID, "%s: its training is started already", t->session->path);
+  if (!status) status = tg_session_check_threads(run->threads, diag);
+  if (!status) status = tg_engine_find(run->engine ? run->engine : "functional", &t->engine, diag);
   if (status) return status;
   t->run = (tg_run_options){
       .threads = (uint32_t)run->threads, .max_cycles = run->max_cycles, .seed = t->session->program->seed};
@@ -121,10 +142,19 @@ static void write_inputs(tg_trainer *t, const tg_batch *batch, double learning_r
   }
 }
 
+static bool is_whole(const tg_trainer *t, const tg_batch *batch) {
+  bool whole = batch && (batch->inputs || !t->input_count) && (batch->labels || t->plan.labels < 0);
+  for (int i = 0; whole && i < t->input_count; i++) whole = batch->inputs[i];
+  return whole;
+}
+
 static tg_status step_guarded(tg_trainer *t, const tg_batch *batch, double learning_rate, double loss_scale,
                               tg_step_outcome *out_outcome, tg_diag *diag) {
-  assert(t->state);
   tg_run_result result;
+  if (needs(t, true, diag)) return TG_INVALID;
+  if (!is_whole(t, batch) || !out_outcome)
+    return tg_fail(diag, TG_INVALID, "%s: a step needs inputs, labels and a place for what comes out",
+                   t->session->path);
   write_inputs(t, batch, learning_rate, loss_scale);
   t->run.step = t->steps;
   tg_status status = t->engine->run(t->state, t->dram, &t->run, &result, diag);
@@ -182,28 +212,36 @@ tg_status tg_trainer_time_step(tg_trainer *t, const tg_session_run_options *watc
 
 /* --- questions */
 
-const tg_training_options *tg_trainer_options_of(const tg_trainer *t) { return &t->options.step; }
-int tg_trainer_input_count(const tg_trainer *t) { return t->input_count; }
-const tg_tensor_info *tg_trainer_input(const tg_trainer *t, int index) { return &t->infos[index]; }
-const tg_tensor_info *tg_trainer_labels(const tg_trainer *t) { return &t->infos[t->input_count]; }
-int tg_trainer_parameter_count(const tg_trainer *t) { return t->parameter_count; }
-const tg_tensor_info *tg_trainer_parameter(const tg_trainer *t, int index) {
-  return &t->infos[t->input_count + 1 + index];
+const tg_training_options *tg_trainer_options_of(const tg_trainer *t) { return t ? &t->options.step : NULL; }
+int tg_trainer_input_count(const tg_trainer *t) { return t ? t->input_count : 0; }
+const tg_tensor_info *tg_trainer_input(const tg_trainer *t, int index) {
+  return t && index >= 0 && index < t->input_count ? &t->infos[index] : NULL;
+}
+const tg_tensor_info *tg_trainer_labels(const tg_trainer *t) { return t ? &t->infos[t->input_count] : NULL; }
+int tg_trainer_parameter_count(const tg_trainer *t) { return t ? t->parameter_count : 0; }
+
+static bool has_parameter(const tg_trainer *t, int index) {
+  return t && index >= 0 && index < t->parameter_count;
 }
 
-bool tg_trainer_lists(const tg_trainer *t) { return tg_loss_lists_classes(t->options.step.loss); }
+const tg_tensor_info *tg_trainer_parameter(const tg_trainer *t, int index) {
+  return has_parameter(t, index) ? &t->infos[t->input_count + 1 + index] : NULL;
+}
+
+bool tg_trainer_lists(const tg_trainer *t) { return t && tg_loss_lists_classes(t->options.step.loss); }
 
 int64_t tg_trainer_classes(const tg_trainer *t) {
-  if (!t->plan.classes && !tg_trainer_lists(t)) return 0;
+  if (!t || (!t->plan.classes && !tg_trainer_lists(t))) return 0;
   return t->model->outputs[tg_trainer_loss_output(t)]->dims[1].size;
 }
 
 void tg_trainer_read_parameter(const tg_trainer *t, int index, float *out) {
-  read_floats(t, tg_trainer_tensor(t, t->parameters[index]), out);
+  if (has_parameter(t, index) && t->dram && out)
+    read_floats(t, tg_trainer_tensor(t, t->parameters[index]), out);
 }
 
 bool tg_trainer_read_gradient(const tg_trainer *t, int index, float *out) {
-  if (t->gradients[index] < 0) return false;
+  if (!has_parameter(t, index) || !t->dram || !out || t->gradients[index] < 0) return false;
   read_floats(t, &t->session->program->tensors[t->outputs[t->gradients[index]]], out);
   return true;
 }
@@ -224,6 +262,8 @@ static size_t save_twins(const tg_trainer *t, tg_arena *arena, int index, const 
 }
 
 static tg_status save_guarded(const tg_trainer *t, const char *path, tg_diag *diag) {
+  if (needs(t, true, diag)) return TG_INVALID;
+  if (!path) return tg_fail(diag, TG_INVALID, "no path is given");
   tg_arena arena = {0};
   size_t count = 0, most = (size_t)(t->parameter_count + t->twin_count) + 1;
   tg_onnx_values *values = TG_NEW_ARRAY(&arena, tg_onnx_values, most);

@@ -33,11 +33,11 @@ tg_status tg_trainer_open(tg_session *session, const tg_trainer_options *options
                           tg_diag *diag);
 void tg_trainer_close(tg_trainer *trainer); /* NULL is allowed */
 
-/* Opens an engine and its memory, with the model's own values in it. Of `run`: engine, threads,
- * max_cycles. */
+/* Opens an engine and its memory, with the model's own values in it, once. Of `run`: engine, threads,
+ * max_cycles; NULL: every default, the engine functional. */
 tg_status tg_trainer_start(tg_trainer *trainer, const tg_session_run_options *run, tg_diag *diag);
 
-/* As they came out: formats, defaults. */
+/* As they came out: formats, defaults. NULL, here and below: there is no trainer, or no such index. */
 const tg_training_options *tg_trainer_options_of(const tg_trainer *trainer);
 
 /* The model's inputs, in its order, as they were bound, and the labels: dense FP32, class indices as numbers.
@@ -67,7 +67,7 @@ tg_status tg_trainer_step(tg_trainer *trainer, const tg_batch *batch, double lea
 /* What training changes of the model: parameters, then running statistics. */
 int tg_trainer_parameter_count(const tg_trainer *trainer);
 const tg_tensor_info *tg_trainer_parameter(const tg_trainer *trainer, int index);
-void tg_trainer_read_parameter(const tg_trainer *trainer, int index, float *out);
+void tg_trainer_read_parameter(const tg_trainer *trainer, int index, float *out); /* once it is started */
 /* Of the last step, unscaled, before clipping; false: a statistic, or options.step.keep_gradients is not
  * set. */
 bool tg_trainer_read_gradient(const tg_trainer *trainer, int index, float *out);

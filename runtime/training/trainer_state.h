@@ -15,10 +15,12 @@ struct tg_trainer {
   tg_twin *twins;  /* initializers of the file that are transposes of others */
   int twin_count;
   tg_trainer_options options;
+  tg_guarded_callbacks callbacks; /* those of the options */
   tg_params params;
   tg_precision_options precision;
   tg_map_options map;
   tg_graph *step;    /* before lowering */
+  tg_graph *lowered; /* what was mapped */
   tg_graph *decided; /* as the policy left it, with casts */
   tg_training_plan plan;
   const char *policy; /* row of formats.def */

@@ -52,9 +52,8 @@ static void put_rates(json_t *report, const tg_training_run *run) {
  * bytes of those that cross lanes, and cycles of the sections that make them, products included. */
 static json_t *reduction(const tg_training_run *run, const json_t *of_program) {
   const tg_training_options *o = &run->trainer->options.step;
-  const tg_session *s = run->trainer->session;
   uint64_t tensors = 0, bytes = 0;
-  TG_FOR_NODES(s->lowered, node) {
+  TG_FOR_NODES(run->trainer->lowered, node) {
     if (node->op != TG_OP_MATMUL || tg_attr_int(node, TG_ATTR_PARTIALS) < 2) continue;
     uint64_t sums = (uint64_t)tg_attr_int(node, TG_ATTR_PARTIALS) - 1;
     tensors++;
