@@ -119,6 +119,19 @@ def slices(text, name, low, kind, structs, indexed_by):
     return out + text[at:]
 
 
+def without_struct_grids(text, structs):
+    """Packed arrays of two and more dimensions of structs become arrays of vectors, and fields of their elements slices of these."""
+    grids = r"(\w+::\w+_t) ((?:\[[^][]*:0\]){2,}) *([\w, ]+?)(?= *(?:;|\)|//|$|, *(?:input|output)))"
+    for kind, dimensions, names in re.findall(grids, text, re.MULTILINE):
+        text = text.replace(f"{kind} {dimensions}", f"logic {dimensions}[{structs[kind][0] - 1}:0]")
+        for name in re.findall(r"\w+", names):
+            index = r"\[[^][]*(?:\[[^][]*\][^][]*)*\]"
+            for match in set(re.findall(rf"(?<![\w.])({name}(?:{index}){{{dimensions.count('[')}}})\.(\w+)", text)):
+                low, size, _ = structs[kind][1][match[1]]
+                text = re.sub(re.escape(f"{match[0]}.{match[1]}") + r"\b", lambda _, at=match[0], cut=f"[{low}+:{size}]": at + cut, text)
+    return text
+
+
 def without_struct_arrays(text, structs):
     """Packed arrays of structs, and structs that a block of a generate declares, become vectors."""
     arrays = r"(\w+::\w+_t) \[([^][]*):0\] *([\w, ]+?)(?= *(?:;|\)|//|$|, *(?:input|output)))"
@@ -190,7 +203,7 @@ def prepared(text, constants, structs=None):
     if re.search(r"^package", text, re.MULTILINE):
         return without_structs(text)
     text = re.sub(r"(\w+::\w+_t) (\w+) (\[[^]]*\];)", lambda match: f"logic [{structs[match.group(1)][0] - 1}:0] {match.group(2)} {match.group(3)}", text)
-    return flattened(without_struct_arrays(hoisted(text), structs))
+    return flattened(without_struct_arrays(without_struct_grids(hoisted(text), structs), structs))
 
 
 def sources(harness, rtl, generated, edit):
