@@ -74,7 +74,7 @@ coverage: | packages
 
 coverage-rtl: | packages
 	cmake -B $(BUILD)-coverage-rtl -G Ninja -DCMAKE_BUILD_TYPE=RelWithDebInfo -DTEGULA_RTL_COVERAGE=ON $(CMAKE_FLAGS)
-	cmake --build $(BUILD)-coverage-rtl --target test_agreement test_rtl_faults test_random_graphs
+	cmake --build $(BUILD)-coverage-rtl --target test_agreement test_random_graphs
 	tests/rtl/coverage.py $(BUILD)-coverage-rtl $(COVERAGE)
 
 # The C code once more, with address and undefined-behaviour checks; engines that need no Verilator build. Without what tests

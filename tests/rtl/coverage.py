@@ -4,9 +4,9 @@
   tests/rtl/coverage.py BUILD [--runs N] [--graphs N] [--missing]
 
 BUILD has TEGULA_RTL_COVERAGE, and the targets below (`make coverage-rtl` sees to both). Runs N random fabric programs, N of GEMMs and
-N random graphs on the configuration odd, and the programs with faults, and prints a table: of each file the lines, branches taken
-apart, and the bits of its signals that went up and down. What of a file several modules, or several copies of one, have is counted
-once: covered where one of them covers it. --missing lists lines that none executed, and signals of which a bit never moved.
+N random graphs on the configuration odd, and prints a table: of each file the lines, branches taken apart, and
+the bits of its signals that went up and down. What of a file several modules, or several copies of one, have is counted once:
+covered where one of them covers it. --missing lists lines that none executed, and signals of which a bit never moved.
 Exit status 1 if a test fails.
 """
 import argparse
@@ -46,7 +46,6 @@ def main():
     os.makedirs(scratch, exist_ok=True)
     counts = collections.Counter()
     runs = [("test_agreement", "agreement.*odd", {"TEGULA_RUNS": str(options.runs)}),
-            ("test_rtl_faults", "*odd*", {}),
             ("test_random_graphs", "*", {"TEGULA_RANDOM_CHIP": "odd", "TEGULA_RANDOM_GRAPHS": str(options.graphs)})]
     for name, tests, settings in runs:
         out = os.path.join(scratch, name + ".dat")
