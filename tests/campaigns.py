@@ -61,7 +61,8 @@ def table(path):
             continue
         counts = "; ".join(row["counts"][:MOST_COUNTS]).replace("|", "/")
         lines.append(f"| {part} | {name} | {row['results'].total()} | {counts} | {result(row)} | {row['seconds'] / 3600:.3f} |")
-    lines.append(f"| {part} | others, below ten seconds | {small[0]} | | | {small[1] / 3600:.3f} |")
+    if small[0]:
+        lines.append(f"| {part} | others, below ten seconds | {small[0]} | | | {small[1] / 3600:.3f} |")
     return lines, total, seconds
 
 

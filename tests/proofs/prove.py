@@ -260,7 +260,10 @@ def prove(name, text, scratch, drawn=False):
     if outcome[0] is False:
         return outcome
     bounded = re.search(r"^// bounded: (\d+) cycles", text, re.MULTILINE)
-    return asked(stem, f"lcorr; scorr; bmc3 -F {bounded.group(1)}" if bounded else "lcorr; scorr; pdr", SECONDS)
+    if not bounded:
+        return asked(stem, "lcorr; scorr; pdr", SECONDS)
+    outcome, said = asked(stem, f"lcorr; scorr; bmc3 -F {bounded.group(1)}", SECONDS)
+    return (outcome if outcome is False or f"in {bounded.group(1)} frames" in said else None), said
 
 
 def asked(stem, commands, seconds):

@@ -6,6 +6,8 @@
 // (prove_mx_*.sv).
 // modules: mx_pkg mx_control
 // constants: P=2 FmaLatency=3 AccRows=4 Banks=3 BankRows=4
+// bounded: 38 cycles (pdr has not ended yet since frames overlap; a block of 15 rows, its wait for weights and a block behind it are
+// within them)
 // initial: zero (nothing is looked at before the first issue)
 // planted: mx_control.sv: (alike || in_flight_q == 2'd0) => (alike || in_flight_q <= 2'd1)
 // planted: mx_control.sv: head_i.format == format_q && head_i.a_transposed == transposed_q; => head_i.format == format_q;
