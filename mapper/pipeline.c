@@ -5,9 +5,8 @@
 #include "mapper/kernel/text.h"
 #include "mapper/mapper.h"
 #include "mapper/passes.h"
-#include "mapper/section/replay.h"
+#include "mapper/section/duration.h"
 #include "mapper/useful_work.h"
-#include "sim/machine/config.h"
 
 static tg_status run_passes(tg_compile *c) {
   for (const tg_mapper_pass *pass = tg_mapper_passes; pass->name; pass++) {
@@ -49,24 +48,9 @@ static tg_status emit_kernel(tg_compile *c, size_t k) {
   return status;
 }
 
-/* Of the sections that were emitted from invocation number `first` on. */
-static void estimate(tg_program *program, uint32_t first, tg_replay_memory *memory) {
-  static const tg_replay_limits limits = {UINT64_MAX, 1 << 18};
-  const tg_params *m = &program->params;
-  for (uint32_t i = first; i < program->invocation_count; i++) {
-    tg_invocation *own = &program->invocations[i];
-    const tg_section *section = &program->sections[own->section];
-    if (!memory && i > first && own[-1].section == own->section)
-      own->estimated_cycles = own[-1].estimated_cycles;
-    else
-      own->estimated_cycles = tg_section_config_cycles(m, section, NULL) +
-                              tg_replay_section(m, section, own->bases, memory, limits);
-  }
-}
-
 static tg_status emit_kernels(tg_compile *c) {
   bool *counted = TG_NEW_ARRAY(c->arena, bool, (size_t)c->graph->value_count + 1);
-  tg_replay_memory *memory = tg_replay_memory_new(c->m, c->arena);
+  tg_durations *durations = tg_durations_new(c->program, c->arena);
   for (size_t k = 0; k < c->kernel_count; k++) {
     uint32_t first = c->program->invocation_count;
     tg_status status = emit_kernel(c, k);
@@ -77,7 +61,10 @@ static tg_status emit_kernels(tg_compile *c) {
                      shortage->of, shortage->available);
     if (status) return status;
     tg_account_useful_work(c, &c->kernels[k], first, counted);
-    estimate(c->program, first, memory);
+    for (uint32_t i = first; i < c->program->invocation_count; i++) {
+      tg_invocation *own = &c->program->invocations[i];
+      own->estimated_cycles = tg_duration_of(durations, own);
+    }
   }
   return TG_OK;
 }

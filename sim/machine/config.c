@@ -1,4 +1,6 @@
 #include "sim/machine/config.h"
+
+#include "frontend/base/hash.h"
 #include "sim/machine/walk.h"
 
 #include <stdlib.h>
@@ -6,6 +8,7 @@
 
 enum {
   MOST_TAKERS = TG_CONFIG_LINES * TG_CONFIG_LINES,
+  SLOTS = 1024,      /* of a hash table of values: a power of 2, more than MOST_TAKERS */
   INSTR_LANES = 128, /* room for the longest instruction, with the steps of walks, in whole words */
 };
 
@@ -18,26 +21,36 @@ typedef struct packer {
   const void *source[MOST_TAKERS];
   const uint32_t *value[MOST_TAKERS];
   uint32_t lanes[MOST_TAKERS][INSTR_LANES];
+  uint16_t slot[SLOTS]; /* values by the hash of their source: number + 1; 0: empty */
 } packer;
 
 static uint32_t flit_lanes(const packer *p) { return p->m->p; }
 
 static void begin_item(packer *p) {
   memset(p->takers.value_of, -1, sizeof p->takers.value_of);
+  memset(p->slot, 0, sizeof p->slot);
   p->takers.values = 0;
+}
+
+/* The value that was made of such a source, or else the number of the next one. Neighbours often take the same. */
+static uint32_t value_of(packer *p, const void *source, size_t bytes) {
+  uint32_t values = p->takers.values;
+  if (values && !memcmp(p->source[values - 1], source, bytes)) return values - 1;
+  uint32_t at = (uint32_t)tg_hash(source, bytes) % SLOTS;
+  for (; p->slot[at]; at = (at + 1) % SLOTS)
+    if (!memcmp(p->source[p->slot[at] - 1], source, bytes)) return p->slot[at] - 1u;
+  p->slot[at] = (uint16_t)(values + 1);
+  return values;
 }
 
 /* Has the endpoint take the value that was made of a source with these `bytes`. NULL: there is one, else lanes to be made, all 0. */
 static uint32_t *add_taker(packer *p, uint32_t row, uint32_t position, const void *source, size_t bytes) {
   tg_config_takers *t = &p->takers;
-  for (uint32_t v = t->values; v-- > 0;)
-    if (!memcmp(p->source[v], source, bytes)) {
-      t->value_of[row][position] = (int16_t)v;
-      return NULL;
-    }
-  t->value_of[row][position] = (int16_t)t->values;
-  p->source[t->values] = source;
-  return memset(p->lanes[t->values++], 0, sizeof p->lanes[0]);
+  uint32_t value = value_of(p, source, bytes);
+  t->value_of[row][position] = (int16_t)value;
+  if (value < t->values) return NULL;
+  p->source[t->values++] = source;
+  return memset(p->lanes[value], 0, sizeof p->lanes[0]);
 }
 
 /* Sends one word of the item, from lane `lane` of the values on. */

@@ -1,6 +1,8 @@
 /* Words that many take, and patches of lanes for what differs between them. */
 #include "sim/machine/config.h"
 
+#include "frontend/base/hash.h"
+
 #include <string.h>
 
 /* Takers at the crossings of some rows and some positions. Lines are rows and places positions, or, along the other axis, the
@@ -172,7 +174,15 @@ static uint32_t send_patched(const block *b, bool send) {
   return words;
 }
 
-static void send_block(const block *b) {
+static void count_takers(block *b) {
+  memset(b->count_of, 0, b->takers->values * sizeof *b->count_of);
+  for (uint32_t r = 0; r < TG_CONFIG_LINES; r++)
+    for (uint32_t p = 0; p < TG_CONFIG_LINES; p++)
+      if (b->mask[0] & bit(r) && b->mask[1] & bit(p)) b->count_of[b->takers->value_of[r][p]]++;
+}
+
+static void send_block(block *b) {
+  count_takers(b);
   uint32_t along = send_values(b, 0, false);
   if (along <= 1) {
     send_values(b, 0, true);
@@ -185,11 +195,28 @@ static void send_block(const block *b) {
     send_values(b, across < along, true);
 }
 
-static void count_takers(block *b) {
-  memset(b->count_of, 0, b->takers->values * sizeof *b->count_of);
-  for (uint32_t r = 0; r < TG_CONFIG_LINES; r++)
-    for (uint32_t p = 0; p < TG_CONFIG_LINES; p++)
-      if (b->mask[0] & bit(r) && b->mask[1] & bit(p)) b->count_of[b->takers->value_of[r][p]]++;
+/* Sets class_of. Do all values hold the same? */
+static bool set_classes(const block *b) {
+  enum { SLOTS = 1024 }; /* a power of 2, more than there are values */
+  uint16_t slot[SLOTS];  /* first values of classes, by hash: number + 1; 0: empty */
+  const uint32_t *const *value = b->takers->value;
+  size_t bytes = tg_flit_bytes(b->m);
+  uint32_t like_first = 0, values = b->takers->values;
+  while (like_first < values && !memcmp(value[like_first], value[0], bytes)) b->class_of[like_first++] = 0;
+  if (like_first == values) return true;
+  memset(slot, 0, sizeof slot);
+  for (uint32_t v = 0; v < values; v++) {
+    uint32_t at = (uint32_t)tg_hash(value[v], bytes) % SLOTS;
+    while (slot[at] && memcmp(value[slot[at] - 1], value[v], bytes)) at = (at + 1) % SLOTS;
+    if (!slot[at]) slot[at] = (uint16_t)(v + 1);
+    b->class_of[v] = slot[at] - 1u;
+  }
+  return false;
+}
+
+/* One word, or none, for takers of the same. */
+static void send_alike(const block *b) {
+  if (!b->sparse || !is_zero(b, 0)) put_value(b, 0, b->mask[0], b->mask[1], b->takers->value[0]);
 }
 
 void tg_config_share(const tg_params *params, const tg_config_takers *takers, const tg_config_word *like,
@@ -198,10 +225,7 @@ void tg_config_share(const tg_params *params, const tg_config_takers *takers, co
   uint16_t class_of[MOST];
   uint32_t count_of[MOST], taken[TG_CONFIG_LINES] = {0};
   block b = {params, takers, like, !dense, {0}, class_of, count_of, words};
-  for (uint32_t v = 0; v < takers->values; v++) {
-    class_of[v] = 0;
-    while (memcmp(takers->value[class_of[v]], takers->value[v], tg_flit_bytes(params))) class_of[v]++;
-  }
+  bool alike = set_classes(&b);
   for (uint32_t r = 0; r < TG_CONFIG_LINES; r++)
     for (uint32_t p = 0; p < TG_CONFIG_LINES; p++)
       if (takers->value_of[r][p] >= 0) taken[r] |= bit(p);
@@ -214,7 +238,9 @@ void tg_config_share(const tg_params *params, const tg_config_takers *takers, co
         b.mask[0] |= bit(other);
         taken[other] = 0;
       }
-    count_takers(&b);
-    send_block(&b);
+    if (alike)
+      send_alike(&b);
+    else
+      send_block(&b);
   }
 }

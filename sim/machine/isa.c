@@ -123,26 +123,32 @@ const char *tg_operation_name(tg_unit unit, int64_t code) {
 
 /* ---- encoding ---- */
 
-static void put_bits(uint64_t *words, unsigned bit, unsigned width, uint64_t value) {
-  if (width < 64) value &= (1ull << width) - 1;
-  words[bit / 64] |= value << (bit % 64);
-  if (bit % 64 + width > 64) words[bit / 64 + 1] |= value >> (64 - bit % 64);
-}
-
 static uint64_t get_bits(const uint64_t *words, unsigned bit, unsigned width) {
   uint64_t value = words[bit / 64] >> (bit % 64);
   if (bit % 64 + width > 64) value |= words[bit / 64 + 1] << (64 - bit % 64);
   return width < 64 ? value & ((1ull << width) - 1) : value;
 }
 
+/* Fields lie one behind the other (place_fields): what fills a word is written, what is over begins the next one. */
 void tg_instr_encode(tg_unit unit, const tg_instr *instr, uint64_t out_words[TG_INSTR_BYTES / 8]) {
   const int64_t *members = (const int64_t *)(const void *)instr;
+  uint64_t word = 0;
+  unsigned used = 0, w = 0;
   memset(out_words, 0, TG_INSTR_BYTES);
   for (size_t f = 0; f < units[unit].count; f++) {
     const tg_field *field = &units[unit].fields[f];
-    for (unsigned i = 0; i < field->count; i++)
-      put_bits(out_words, field->bit + i * field->bits, field->bits, (uint64_t)members[field->member + i]);
+    for (unsigned i = 0; i < field->count; i++) {
+      uint64_t value = (uint64_t)members[field->member + i];
+      if (field->bits < 64) value &= (1ull << field->bits) - 1;
+      word |= value << used;
+      used += field->bits;
+      if (used < 64) continue;
+      out_words[w++] = word;
+      used -= 64;
+      word = used ? value >> (field->bits - used) : 0;
+    }
   }
+  if (used) out_words[w] = word;
 }
 
 tg_status tg_instr_decode(tg_unit unit, const uint64_t words[TG_INSTR_BYTES / 8], tg_instr *out_instr,

@@ -73,6 +73,33 @@ tg_instr *tg_queue_push(tg_program *program, tg_queue *queue) {
   return instr;
 }
 
+static bool equal_bytes(const void *a, const void *b, size_t bytes) { return !bytes || !memcmp(a, b, bytes); }
+
+static bool equal_queues(const tg_queue *a, const tg_queue *b) {
+  return a->count == b->count && equal_bytes(a->instrs, b->instrs, a->count * sizeof *a->instrs);
+}
+
+static bool equal_tiles(const tg_params *m, const tg_tile_program *a, const tg_tile_program *b) {
+  return equal_queues(&a->mx, &b->mx) && equal_queues(&a->vx, &b->vx) && equal_queues(&a->tx, &b->tx) &&
+         a->word_count == b->word_count && a->constant_count == b->constant_count &&
+         equal_bytes(a->words, b->words, a->word_count * sizeof *a->words) &&
+         equal_bytes(a->constants, b->constants, a->constant_count * sizeof *a->constants) &&
+         equal_bytes(a->sem_init, b->sem_init, m->semaphores);
+}
+
+bool tg_section_equal(const tg_params *params, const tg_section *a, const tg_section *b) {
+  bool equal = a->kept == b->kept;
+  for (uint32_t t = 0; equal && t < tg_tiles(params); t++)
+    equal = equal_tiles(params, &a->tiles[t], &b->tiles[t]);
+  for (uint32_t i = 0; equal && i < tg_agcus(params); i++) {
+    const tg_agcu_program *x = &a->agcus[i], *y = &b->agcus[i];
+    for (uint32_t c = 0; equal && c < params->agcu_contexts; c++)
+      equal = equal_queues(&x->contexts[c], &y->contexts[c]);
+    equal = equal && equal_bytes(x->sem_init, y->sem_init, params->semaphores);
+  }
+  return equal;
+}
+
 uint64_t tg_section_next(const tg_params *params, uint64_t last_end) {
   return last_end + 2 + tg_control_distance(params);
 }

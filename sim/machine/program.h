@@ -124,6 +124,8 @@ tg_program *tg_program_create(const tg_params *params);
 void tg_program_destroy(tg_program *program); /* NULL is allowed */
 tg_section *tg_program_add_section(tg_program *program,
                                    const char *name); /* moves earlier ones: keep indices */
+/* Do two sections of an array have the same in all tiles and AGCUs, whatever their names are? */
+bool tg_section_equal(const tg_params *params, const tg_section *a, const tg_section *b);
 tg_dram_tensor *tg_program_add_tensor(tg_program *program);
 tg_invocation *tg_program_add_invocation(tg_program *program);
 tg_instr *tg_queue_push(tg_program *program, tg_queue *queue); /* a zeroed instruction; moves earlier ones */
