@@ -86,7 +86,11 @@ static void count_load(tg_actions *sum, const tg_params *m, uint32_t endpoint, c
 
 void tg_actions_execute(tg_actions *sum, const tg_params *m, uint32_t endpoint, tg_unit unit,
                         const tg_execution *x, const uint64_t *words) {
-  sum->count[TG_ACT_issue]++;
+  static const tg_action issues[] = {[TG_MX] = TG_ACT_issue_mx,
+                                     [TG_VX] = TG_ACT_issue_vx,
+                                     [TG_TX] = TG_ACT_issue_tx,
+                                     [TG_AGCU] = TG_ACT_issue_agcu};
+  sum->count[issues[unit]]++;
   for (int i = 0; i < 4; i++) sum->count[TG_ACT_post] += tg_execution_posts(x, i);
   int64_t op = x->in->common.op;
   if (op == TG_OP_sync) return;

@@ -69,7 +69,7 @@ static void set_bits(uint64_t *words, uint32_t lsb, uint32_t width, uint64_t val
 
 /* Behind an instruction of an AGCU: the starts and steps of its walks as digits, innermost lowest. */
 static void add_walk_steps(const tg_agcu_instr *in, uint64_t *words) {
-  static const uint32_t widths[3] = {32, 24, 24};
+  static const uint32_t widths[3] = {TG_WALK_OUTER_BITS, TG_WALK_INNER_BITS, TG_WALK_INNER_BITS};
   uint32_t digits[TG_WALK_STEPS][3], lsb = tg_unit_bits(TG_AGCU);
   tg_walk_steps(in, digits);
   for (int s = 0; s < TG_WALK_STEPS; s++)

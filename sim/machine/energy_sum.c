@@ -29,6 +29,10 @@ static double memory(const tg_params *m, double bits, double bytes) {
 /* Registers of one lane: a word for each register of each row in flight. An operation reads three and writes one. */
 static double registers(const tg_params *m) { return 4 * memory(m, 32, 4.0 * TG_VX_REGS * m->fma_latency); }
 
+static double queue_bytes(const tg_params *m, tg_unit unit) {
+  return m->queue_depth * (tg_queue_bits(unit) / 8.0);
+}
+
 double tg_action_price(const tg_params *m, tg_action action) {
   const tg_energy *e = &m->energy;
   double flit = 8.0 * tg_flit_bytes(m), word = 8.0 * sizeof(uint64_t);
@@ -48,17 +52,20 @@ double tg_action_price(const tg_params *m, tg_action action) {
   case TG_ACT_agcu_read:
   case TG_ACT_agcu_write: return memory(m, flit, (double)tg_store_rows(m) * tg_flit_bytes(m));
   case TG_ACT_post: return e->post;
-  case TG_ACT_issue: return memory(m, 8.0 * TG_CONFIG_BYTES, (double)m->queue_depth * TG_CONFIG_BYTES);
+  case TG_ACT_issue_mx: return memory(m, tg_queue_bits(TG_MX), queue_bytes(m, TG_MX));
+  case TG_ACT_issue_vx: return memory(m, tg_queue_bits(TG_VX), queue_bytes(m, TG_VX));
+  case TG_ACT_issue_tx: return memory(m, tg_queue_bits(TG_TX), queue_bytes(m, TG_TX));
+  case TG_ACT_issue_agcu: return memory(m, tg_queue_bits(TG_AGCU), queue_bytes(m, TG_AGCU));
   case TG_ACTIONS: break;
   }
   return 0;
 }
 
 double tg_chip_memory(const tg_params *m) {
-  double queues = (double)m->queue_depth * TG_CONFIG_BYTES;
-  double tile = (double)m->banks * m->bank_bytes + 2.0 * m->acc_bytes + 3 * queues +
+  double queues = queue_bytes(m, TG_MX) + queue_bytes(m, TG_VX) + queue_bytes(m, TG_TX);
+  double tile = (double)m->banks * m->bank_bytes + 2.0 * m->acc_bytes + queues +
                 (double)sizeof(uint64_t) * m->microcode_words;
-  double agcu = 2.0 * tg_store_rows(m) * tg_flit_bytes(m) + m->agcu_contexts * queues;
+  double agcu = 2.0 * tg_store_rows(m) * tg_flit_bytes(m) + m->agcu_contexts * queue_bytes(m, TG_AGCU);
   return (tg_tiles(m) * tile + tg_agcus(m) * agcu) / 1024;
 }
 

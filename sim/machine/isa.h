@@ -10,10 +10,9 @@ extern "C" {
 #endif
 
 enum {
-  TG_INSTR_BYTES = 424,  /* as encoded: room for the longest */
-  TG_CONFIG_BYTES = 256, /* about what an instruction takes in a queue: for what that costs in energy */
-  TG_LEVELS = 3,         /* loop levels of a sequencer */
-  TG_BASES = 32,         /* entries of the base table and of the key table */
+  TG_INSTR_BYTES = 424, /* as encoded: room for the longest */
+  TG_LEVELS = 3,        /* loop levels of a sequencer */
+  TG_BASES = 32,        /* entries of the base table and of the key table */
   TG_STREAMS = 12, /* streams of a VOP: an optimizer reads and writes a parameter and two tensors of state; a
                       gradient that computes what it reads has as many rows and numbers */
   TG_SEGMENTS = 6, /* segments of a VOP */

@@ -54,8 +54,19 @@ void tg_walk_begin(tg_walk *walk, const tg_params *params, const tg_agcu_instr *
 
 /* Digits, outermost first, as the configuration of the hardware holds them: of the start of the row walk, then of its step per
  * loop level; the same of the K walk. */
-enum { TG_WALK_STEPS = 2 * (1 + TG_LEVELS) };
+enum {
+  TG_WALK_STEPS = 2 * (1 + TG_LEVELS),
+  TG_WALK_OUTER_BITS =
+      32, /* of the outermost digit of a step, which is left over; the others are below radices */
+  TG_WALK_INNER_BITS = 24,
+};
 void tg_walk_steps(const tg_agcu_instr *in, uint32_t out_digits[TG_WALK_STEPS][3]);
+
+/* Bits of a row of a unit's queue: the fields of an instruction, and behind those of an AGCU the steps of its walks. */
+static inline unsigned tg_queue_bits(tg_unit unit) {
+  return tg_unit_bits(unit) +
+         (unit == TG_AGCU ? TG_WALK_STEPS * (TG_WALK_OUTER_BITS + 2 * TG_WALK_INNER_BITS) : 0);
+}
 
 /* The next `flits` flits (fewer at the end), one burst. Returns its pieces, a span's part of a flit being
  * one;

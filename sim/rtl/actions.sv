@@ -89,13 +89,15 @@ bind post_source count_post_source u_count (.clk_i, .push_i, .posts_i);
 module count_tile (
   input logic       clk_i,
   input logic [8:0] req_i,  // four ports that read, five that write
-  input logic [2:0] issue_i,
+  input logic [2:0] issue_i,  // mx, vx, tx from the lowest on
   input logic [3:0] lane_post_i
 );
   always_ff @(posedge clk_i) begin
     tegula_actions::count(tegula_pkg::ActionPadRead, $countones(req_i[3:0]));
     tegula_actions::count(tegula_pkg::ActionPadWrite, $countones(req_i[8:4]));
-    tegula_actions::count(tegula_pkg::ActionIssue, $countones(issue_i));
+    tegula_actions::count(tegula_pkg::ActionIssueMx, 32'(issue_i[0]));
+    tegula_actions::count(tegula_pkg::ActionIssueVx, 32'(issue_i[1]));
+    tegula_actions::count(tegula_pkg::ActionIssueTx, 32'(issue_i[2]));
     tegula_actions::count(tegula_pkg::ActionPost, $countones(lane_post_i));
   end
 endmodule
@@ -119,7 +121,7 @@ module count_agcu (
   input logic                                lane_post_i
 );
   always_ff @(posedge clk_i) begin
-    tegula_actions::count(tegula_pkg::ActionIssue, $countones(issue_i));
+    tegula_actions::count(tegula_pkg::ActionIssueAgcu, $countones(issue_i));
     tegula_actions::count(tegula_pkg::ActionPost, 32'(arrive_i && lane_post_i));
   end
 endmodule

@@ -43,20 +43,20 @@ static void expect(const tg_actions *sum, const char *wanted) {
 TG_TEST(energy, a_product_by_hand) {
   tg_actions sum = count(
       0, TG_MX, "gemm format=fp32 m_count=2,5 blk_count=1,1,2,3 k_loops=8 init=1 post_kind=local", NULL);
-  expect(&sum, "mac_fp32=960 pad_read=84 acc_read=320 acc_write=240 post=1 issue=1");
+  expect(&sum, "mac_fp32=960 pad_read=84 acc_read=320 acc_write=240 post=1 issue_mx=1");
   sum = count(0, TG_MX, "gemm format=fp32 m_count=2,5 blk_count=1,1,2,3 k_loops=8", NULL);
-  expect(&sum, "mac_fp32=960 pad_read=84 acc_read=480 acc_write=240 issue=1");
+  expect(&sum, "mac_fp32=960 pad_read=84 acc_read=480 acc_write=240 issue_mx=1");
 }
 
 /* BF16, S = 8: 64 multiply-adds a row; TF32's rows are two bank rows; a transposed operand is read in whole groups of S rows. */
 TG_TEST(energy, formats_and_groups_by_hand) {
   tg_actions sum = count(3, TG_MX, "gemm format=bf16 m_count=1,10 blk_count=1,1,1,2 k_loops=8 init=1", NULL);
-  expect(&sum, "mac_bf16=1280 pad_read=36 acc_read=80 acc_write=160 issue=1");
+  expect(&sum, "mac_bf16=1280 pad_read=36 acc_read=80 acc_write=160 issue_mx=1");
   sum = count(3, TG_MX, "gemm format=tf32 m_count=1,10 blk_count=1,1,1,2 k_loops=8 init=1", NULL);
-  expect(&sum, "mac_tf32=1280 pad_read=72 acc_read=80 acc_write=160 issue=1");
+  expect(&sum, "mac_tf32=1280 pad_read=72 acc_read=80 acc_write=160 issue_mx=1");
   sum = count(3, TG_MX, "gemm format=fp16 m_count=1,10 blk_count=1,1,1,2 k_loops=8 init=1 a_transposed=1",
               NULL);
-  expect(&sum, "mac_fp16=1280 pad_read=48 acc_read=80 acc_write=160 issue=1");
+  expect(&sum, "mac_fp16=1280 pad_read=48 acc_read=80 acc_write=160 issue_mx=1");
 }
 
 /* Two words for 5 rows, the second three times: a load from the accumulator with a multiply, a load and a store with an and. */
@@ -70,25 +70,25 @@ TG_TEST(energy, vector_words_by_hand) {
             "vop rows=5 j_count=1,3 seg_begin=0,1 seg_len=1,1 seg_repeat=2 s0_kind=acc s1_kind=fp32 "
             "s2_kind=bf16 s2_store=1",
             words);
-  expect(&sum, "alu_multiply=40 alu_simple=120 word=20 pad_read=15 pad_write=15 acc_read=40 issue=1");
+  expect(&sum, "alu_multiply=40 alu_simple=120 word=20 pad_read=15 pad_write=15 acc_read=40 issue_vx=1");
 }
 
 /* Tile 1 is column 1 of row 0, position 2 on its row: 6 flits west to positions 1 and 0, two hops; the AGCU's store memory and tile 0
  * have them. */
 TG_TEST(energy, transfers_by_hand) {
   tg_actions sum = count(1, TG_TX, "send dir=west flits=6 dst_mask=3 dst_post=1", NULL);
-  expect(&sum, "pad_read=6 pad_write=6 flit_hop=12 agcu_write=6 post=2 issue=1");
+  expect(&sum, "pad_read=6 pad_write=6 flit_hop=12 agcu_write=6 post=2 issue_tx=1");
   /* 4 rows of 5 FP32 elements are 2 flits each; from the west AGCU (endpoint 4) to both tiles of its row */
   sum =
       count(4, TG_AGCU, "load rows=4 take=5 k_radix=1,1,5 dst_mask=6 dst_post=1 post_kind=local,local", NULL);
-  expect(&sum, "pad_write=16 flit_hop=16 agcu_read=8 agcu_write=8 post=4 issue=1");
+  expect(&sum, "pad_write=16 flit_hop=16 agcu_read=8 agcu_write=8 post=4 issue_agcu=1");
   sum = count(4, TG_AGCU, "store rows=4 take=5 k_radix=1,1,5", NULL);
-  expect(&sum, "issue=1");
+  expect(&sum, "issue_agcu=1");
   tg_actions_burst(&sum, 0, 9); /* nine pieces */
   tg_actions_burst(&sum, 4, 0); /* two rows of indices */
-  expect(&sum, "agcu_read=11 issue=1");
+  expect(&sum, "agcu_read=11 issue_agcu=1");
   sum = count(0, TG_TX, "sync post_kind=row,none,col", NULL);
-  expect(&sum, "post=2 issue=1");
+  expect(&sum, "post=2 issue_tx=1");
 }
 
 static void near(double value, double wanted) { EXPECT(fabs(value - wanted) <= 1e-9 * fabs(wanted)); }
@@ -102,6 +102,11 @@ TG_TEST(energy, prices_by_hand) {
   near(tg_action_price(&m, TG_ACT_pad_read), 2 * 20);   /* 128 bits */
   near(tg_action_price(&m, TG_ACT_acc_write), 10. / 4); /* 32 bits */
   near(tg_action_price(&m, TG_ACT_flit_hop), 128 * 0.121 * 2);
+  /* A row of a queue is an instruction, of an AGCU with the digits of its walks' starts and steps: 80 bits each, eight of them. */
+  double row = tg_unit_bits(TG_AGCU) + 640;
+  near(tg_action_price(&m, TG_ACT_issue_agcu), 10 * row / 64 * sqrt(m.queue_depth * row / 8 / 8192));
+  row = tg_unit_bits(TG_VX);
+  near(tg_action_price(&m, TG_ACT_issue_vx), 10 * row / 64 * sqrt(m.queue_depth * row / 8 / 8192));
   tg_section_time time = {.dram_read = 640, .dram_written = 360};
   time.actions.count[TG_ACT_mac_bf16] = 1000;
   time.actions.count[TG_ACT_pad_read] = 10;
