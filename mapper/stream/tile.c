@@ -9,6 +9,10 @@
 
 enum {
   ROW_VECTORS = 4,
+  ATOM = 16,         /* elements, roughly: what a row pays at its ends, for each tensor */
+  SPACE_RANK = 4,    /* of a section's walks */
+  ROUNDS = 8,        /* of rows: then each tile has about as many as any other */
+  SPREAD_SHARE = 90, /* percent that rows which are cut may take of what whole ones do */
   MOST_TAKEN = 65535 /* elements of a row of a load */
 };
 
@@ -41,6 +45,32 @@ void tg_choose_columns(const tg_params *m, tg_stream_kernel *plan, int64_t colum
 int64_t tg_space_block(const tg_params *m, const tg_space *space) {
   int64_t block = (int64_t)tg_lanes(m) * ROW_VECTORS, size = space->dims[space->rank - 1];
   return space->rank == 1 && size > block ? block : size;
+}
+
+/* What the tile with most rows of so many elements moves. */
+static int64_t most_moved(const tg_params *m, const tg_space *space, int64_t rows, int64_t elements) {
+  return tg_div_up(rows, tg_tiles(m)) * (elements + (int64_t)ATOM * space->operands);
+}
+
+void tg_space_spread(const tg_params *m, tg_space *space) {
+  int last = space->rank - 1;
+  int64_t size = space->dims[last], rows = 1, least = (int64_t)tg_lanes(m) * ROW_VECTORS, best = 1;
+  if (space->rank < 2 || space->rank >= SPACE_RANK) return;
+  for (int d = 0; d < last; d++) rows *= space->dims[d];
+  if (rows >= ROUNDS * (int64_t)tg_tiles(m)) return;
+  int64_t most = most_moved(m, space, rows, size) * SPREAD_SHARE / 100;
+  for (int64_t pieces = 2; pieces <= ROUNDS * (int64_t)tg_tiles(m) && pieces <= size / least; pieces++) {
+    if (size % pieces) continue;
+    int64_t moved = most_moved(m, space, rows * pieces, size / pieces);
+    if (moved < most) most = moved, best = pieces;
+  }
+  if (best == 1) return;
+  space->dims[last] = best;
+  space->dims[space->rank++] = size / best;
+  for (int o = 0; o < space->operands; o++) {
+    space->strides[o][last + 1] = space->strides[o][last];
+    space->strides[o][last] *= size / best;
+  }
 }
 
 /* Chunks of at most `limit` rows, fewer if that spreads the rows over more tiles; of whole rows, as many as

@@ -56,6 +56,7 @@ static bool collect(elementwise *e) {
     if (!add(e, &result)) return false;
   }
   tg_space_merge(&e->space);
+  tg_space_spread(e->c->m, &e->space);
   return true;
 }
 

@@ -146,6 +146,7 @@ static tg_status emit(tg_compile *c, const tg_kernel *kernel) {
                                .rounded = out->dtype != kernel->source->dtype ? out->dtype : TG_NONE};
   if (tg_interleave_is_profitable(&by_vectors)) return tg_emit_interleave(&by_vectors);
   if (tg_transpose_is_profitable(&by_vectors)) return tg_emit_transpose(&by_vectors);
+  tg_space_spread(c->m, &v.space);
   return tg_space_in_fours(c, tg_kernel_name(c, kernel), &v.space, false, emit_four, &v);
 }
 
