@@ -9,29 +9,22 @@
 static const tg_option_id others[] = {TG_OPT_PRESET, TG_OPT_AMP,    TG_OPT_AMP_DTYPE,     TG_OPT_HMP_LEVEL,
                                       TG_OPT_DEVICE, TG_OPT_MATMUL, TG_OPT_CONV_PRECISION};
 
+/* Each once: its rows are told apart by its name. */
 tg_status tg_check_policies(tg_context *context) {
   const tg_options *o = &context->options;
   for (size_t i = 0; i < o->counts[TG_OPT_POLICY]; i++) {
     const char *name = o->values[TG_OPT_POLICY][i];
     if (!tg_sweep_policy_named(name))
       return tg_fail(&context->diag, TG_INVALID, "--policy: there is no policy \"%s\"", name);
+    for (size_t k = 0; k < i; k++)
+      if (!strcmp(o->values[TG_OPT_POLICY][k], name))
+        return tg_fail(&context->diag, TG_INVALID, "--policy: \"%s\" is given twice", name);
   }
   return TG_OK;
 }
 
-/* Each once: its rows are told apart by its name. */
-static tg_status check_names(tg_context *context) {
-  const tg_options *o = &context->options;
-  for (size_t i = 0; i < o->counts[TG_OPT_POLICY]; i++)
-    for (size_t k = 0; k < i; k++)
-      if (!strcmp(o->values[TG_OPT_POLICY][k], o->values[TG_OPT_POLICY][i]))
-        return tg_fail(&context->diag, TG_INVALID, "--policy: \"%s\" is given twice",
-                       o->values[TG_OPT_POLICY][i]);
-  return tg_check_policies(context);
-}
-
 static tg_status check(tg_context *context) {
-  tg_status status = check_names(context);
+  tg_status status = tg_check_policies(context);
   for (size_t i = 0; !status && i < sizeof others / sizeof *others; i++)
     if (tg_given(&context->options, others[i]))
       status = tg_fail(&context->diag, TG_INVALID, "--policy says what --%s does: give one of the two",
@@ -101,7 +94,7 @@ tg_status tg_check_numerics(tg_context *context) {
   if (!tg_given(&context->options, TG_OPT_POLICY)) return TG_OK;
   if (!tg_given(&context->options, TG_OPT_NUMERICS))
     return tg_fail(&context->diag, TG_INVALID, "--policy needs --numerics: the run has one of its own");
-  return check_names(context);
+  return tg_check_policies(context);
 }
 
 tg_status tg_command_numerics(tg_context *context) {

@@ -4,9 +4,9 @@
 
 #include "runtime/command/command.h"
 
-/* Are all policies of --policy known? */
+/* Are all policies of --policy known, and each named once? */
 tg_status tg_check_policies(tg_context *context);
-/* The same for `run` and `train`: they need --numerics for them, and name each once. */
+/* The same for `run` and `train`: they need --numerics for them. */
 tg_status tg_check_numerics(tg_context *context);
 /* In place of what the options say of precision: what is compiled from now on is under this policy. */
 void tg_choose_policy(tg_context *context, const char *name);

@@ -58,9 +58,14 @@ tg_status tg_sweep_expand(tg_context *context, tg_sweep_target *targets, size_t 
       }
     }
   }
-  for (size_t t = 0; t < *out_count; t++)
+  for (size_t t = 0; t < *out_count; t++) {
     targets[t].name =
         tg_sweep_array_name(&context->arena, targets[t].arch, targets[t].settings, targets[t].setting_count);
+    for (size_t k = 0; k < t; k++)
+      if (!strcmp(targets[k].name, targets[t].name))
+        return tg_fail(&context->diag, TG_INVALID, "--arch, --set: the array %s is given twice",
+                       targets[t].name);
+  }
   return TG_OK;
 }
 

@@ -135,6 +135,9 @@ static tg_status load_file(const tg_spec_kind *kind, const char *path, const cha
 
 static tg_status load_changes(const tg_spec_kind *kind, char *changes, void *value, tg_diag *diag) {
   char *rest;
+  size_t length = strlen(changes);
+  if (!length || changes[0] == ',' || changes[length - 1] == ',' || strstr(changes, ",,"))
+    return tg_fail(diag, TG_INVALID, "%s: a change between its commas is empty", kind->what);
   for (char *word = strtok_r(changes, ",", &rest); word; word = strtok_r(NULL, ",", &rest)) {
     char *equals = strchr(word, '=');
     if (!equals) return tg_fail(diag, TG_INVALID, "%s: \"%.40s\" is not key=value", kind->what, word);

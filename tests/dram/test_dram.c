@@ -386,6 +386,8 @@ TG_TEST(dram, specs) {
   } bad[] = {
       {"ddr9", "dram \"ddr9\": is no device and no .yaml file; the devices there are: simple, ddr4-3200, "
                "lpddr5-6400, gddr6-14000, hbm2e-3200, hbm3-6400"},
+      {"simple,", "dram: a change between its commas is empty"},
+      {"ddr4-3200,tCL=20,,tCWL=16", "dram: a change between its commas is empty"},
       {"simple,tCL=1", "dram tCL: the device simple has no parameters"},
       {"ddr4-3200,tCL=0", "dram tCL: 0 is not in 1..1000000"},
       {"ddr4-3200,tCL=-1", "dram tCL: \"-1\" is not a whole number"},

@@ -69,6 +69,13 @@ TG_TEST(command, sweep_compares_arrays) {
   EXPECT_HAS(o->err, "--set: \"port_bytes=\" has an empty value");
   EXPECT_EQ(tegula("sweep gemm.onnx --arch tiny --set rows=2,")->status, 2);
   EXPECT_EQ(tegula("sweep gemm.onnx --arch tiny --set rows=2,many")->status, 2);
+  o = tegula("sweep gemm.onnx --policy mp1 --policy mp0 --policy mp1");
+  EXPECT_EQ(o->status, 2);
+  EXPECT_HAS(o->err, "--policy: \"mp1\" is given twice");
+  o = tegula("sweep gemm.onnx --arch tiny --arch edge --arch tiny");
+  EXPECT_EQ(o->status, 2);
+  EXPECT_HAS(o->err, "--arch, --set: the array tiny is given twice");
+  EXPECT_EQ(tegula("sweep gemm.onnx --arch tiny --set rows=2,4,2")->status, 2);
   o = tegula("run gemm.onnx --arch tiny --arch edge");
   EXPECT_EQ(o->status, 2);
   EXPECT_HAS(o->err, "--arch is given twice");
