@@ -57,6 +57,15 @@ tg_status tg_make_qlinear_binary(tg_build *b, tg_node *node, tg_value **results,
   return requantized(b, node, x, 6, tg_in(node, 0)->dtype, results, diag);
 }
 
+tg_status tg_make_qlinear_where(tg_build *b, tg_node *node, tg_value **results, tg_diag *diag) {
+  tg_value *x = dequantized(b, node, 1, diag), *y = x ? dequantized(b, node, 4, diag) : NULL;
+  if (!y) return TG_INVALID;
+  if (tg_in(node, 0)->dtype != TG_BOOL) return tg_fail(diag, TG_INVALID, "its condition is no bool");
+  x = tg_build_where(b, tg_in(node, 0), x, y);
+  if (b->failed) return TG_OK;
+  return requantized(b, node, x, 7, tg_in(node, 1)->dtype, results, diag);
+}
+
 tg_status tg_make_qlinear_unary(tg_build *b, tg_node *node, tg_value **results, tg_diag *diag) {
   tg_value *x = dequantized(b, node, 0, diag);
   if (!x) return TG_INVALID;

@@ -79,6 +79,8 @@ def quantized(kit):
             kit.case("%s_%s" % (name.lower(), dtype), name, [np.asarray(i) for i in inputs], [wanted], 17, domain="com.microsoft", **how)
         case("QLinearAdd", [a, sa, za, b, sb, zb, sy, zy], to(x + y, sy, zy))
         case("QLinearMul", [a, sa, za, b[:1, :, :1], sb, zb, sy, zy], to(x * y[:1, :, :1], sy, zy))
+        chosen = kit.rng.random((3, 1, 4)) < 0.5
+        case("QLinearWhere", [chosen, a, sa, za, b, sb, zb, sy, zy], to(np.where(chosen, x, y), sy, zy))
         case("QLinearSigmoid", [a, sa, za, kit.f4(1 / 200), zy], to(1 / (1 + np.exp(-x)), 1 / 200, zy))
         case("QLinearLeakyRelu", [a, sa, za, sy, zy], to(np.where(x < 0, 0.2 * x, x), sy, zy), alpha=0.2)
         case("QLinearGlobalAveragePool", [a, sa, za, kit.f4(0.011), zy], to(x.mean((2, 3), keepdims=True), 0.011, zy))
