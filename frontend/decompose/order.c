@@ -16,6 +16,7 @@ static tg_status check_data(const tg_value *x, tg_diag *diag) {
  * the axis kept. */
 static tg_value *place_of(tg_build *b, tg_value *x, int axis, bool largest, bool last) {
   int64_t count = x->dims[axis].size;
+  if (tg_dtype_is_float(x->dtype) && x->dtype != TG_F64) x = f32(b, x);
   tg_value *top = tg_build_reduce(b, largest ? TG_OP_REDUCE_MAX : TG_OP_REDUCE_MIN, x, 1u << axis);
   tg_value *is_top = tg_build_binary(b, TG_OP_EQUAL, x, top);
   if (tg_dtype_is_float(x->dtype))
@@ -40,6 +41,10 @@ tg_status tg_make_arg(tg_build *b, tg_node *node, tg_value **results, tg_diag *d
 tg_status tg_make_hardmax(tg_build *b, tg_node *node, tg_value **results, tg_diag *diag) {
   tg_value *x = tg_in(node, 0), *rows = x;
   int axis;
+  if (x->rank && !tg_value_elements(x)) {
+    results[0] = tg_build_unary(b, TG_OP_IDENTITY, x);
+    return TG_OK;
+  }
   if (check_data(x, diag) || tg_compose_axis(node, x->rank, &axis, diag)) return TG_INVALID;
   if (!tg_dtype_is_float(x->dtype)) return tg_fail(diag, TG_INVALID, "its data are no floats");
   if (tg_attr_int(node, TG_ATTR_FLATTEN)) {
