@@ -81,7 +81,8 @@ static void set_patch(const emission *e, tg_mx_instr *mx) {
 /* Blocks: kernel columns and channels of each, or runs; then as those of any product. */
 static void set_patch_blocks(const emission *e, tg_mx_instr *mx) {
   bool pixels = e->t.patch == TG_PATCH_PIXELS;
-  uint32_t columns = pixels ? (uint32_t)e->g->image.taps[1] : 1, blocks = e->t.kc / columns;
+  uint32_t columns = pixels && tg_gemm_cuts(&e->t) == 1 ? (uint32_t)e->g->image.taps[1] : 1,
+           blocks = e->t.kc / columns;
   blocks = (blocks + e->stationary - 1) / e->stationary;
   for (int l = 3; l > 0; l--) {
     mx->blk_count[l] = mx->blk_count[l - 1];
@@ -333,11 +334,41 @@ static void emit_slabs(emission *e, const tg_stage *stage, uint32_t r, uint32_t 
   }
 }
 
+/* An instruction for each kernel row, whose parts are the executions of a loop: of each the buffer of B follows that of
+ * the one before. */
+static void emit_cut_rows(emission *e, const tg_stage *stage, uint32_t r, uint32_t col) {
+  const tg_params *m = e->b.m;
+  uint32_t cuts = tg_gemm_cuts(&e->t), taps = e->t.chunks / cuts,
+           begin = tg_build_tile(&e->b, r, col)->mx.count;
+  for (uint32_t tap = 0; tap < taps; tap++) {
+    tg_instr *in = push_gemm(e, r, col);
+    tg_mx_instr *mx = &in->mx;
+    tg_gemm_meet(e, stage, TG_ALL_CHANNELS, in, r, col, !tap, tap + 1 == taps);
+    mx->a_base += tap * mx->a.delta[2];
+    mx->a.delta[2] = tg_patch_cut(m, e->g, &e->t);
+    tg_set_rotating(&mx->b, &e->channels[TG_ROLE_B].ring, tap * cuts % tg_gemm_b_blocks(&e->t),
+                    TG_ROTATE_EACH);
+    mx->init = tap == 0;
+    mx->init_levels = tap == 0 ? 1 << 2 : 0;
+    mx->k_total = e->t.kc; /* whole stationary blocks, all of them */
+    for (int l = 0; l < TG_LEVELS; l++) mx->k_delta[l] = 0;
+    mx->sr_end = mx->sr && tap + 1 == taps;
+    in->common.loop_count[2] = cuts;
+    in->common.loop_begin[2] = begin + tap;
+    for (int l = 0; l < 2 && tap + 1 == taps; l++) {
+      in->common.loop_count[l] = e->k_loops[l];
+      in->common.loop_begin[l] = begin;
+    }
+  }
+}
+
 void tg_gemm_emit_multiply(tg_gemm_emission *e, const tg_stage *stage, uint32_t r, uint32_t col) {
   if (tg_gemm_makes_b(e))
     for (uint32_t producer = 0; producer < e->t.producers; producer++) push_made(e, stage, r, col, producer);
   else if (tg_gemm_slabs(&e->t) > 1)
     emit_slabs(e, stage, r, col);
+  else if (tg_gemm_cuts(&e->t) > 1)
+    emit_cut_rows(e, stage, r, col);
   else if (tg_gemm_has_resident_chunks(&e->t))
     emit_resident_chunks(e, stage, r, col);
   else if (e->t.parts > 1)

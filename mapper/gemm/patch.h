@@ -27,6 +27,8 @@ uint32_t tg_patch_first_slab(const tg_gemm *gemm, const tg_gemm_tiling *t);
 uint32_t tg_patch_slab(const tg_gemm *gemm, const tg_gemm_tiling *t);
 uint32_t tg_patch_lead(const tg_params *m, const tg_gemm *gemm, const tg_gemm_tiling *t);
 uint32_t tg_patch_slab_banks(const tg_params *m, const tg_gemm *gemm, const tg_gemm_tiling *t, uint32_t tap);
+/* Bank rows from one part of a kernel row to the next, where each is a chunk. */
+uint32_t tg_patch_cut(const tg_params *m, const tg_gemm *gemm, const tg_gemm_tiling *t);
 /* Banks that a GEMM owns from that of its first row on; and bank rows of a patch, with what it owns behind. */
 uint32_t tg_patch_banks(const tg_params *m, const tg_gemm *gemm, const tg_gemm_tiling *t);
 uint64_t tg_patch_rows(const tg_params *m, const tg_gemm *gemm, const tg_gemm_tiling *t);

@@ -23,7 +23,7 @@ static bool is_nested(const tg_gemm_tiling *t) {
 /* Its chunks, each of which has an instruction of its own, or is one in a loop. */
 static uint32_t multiplications(const tg_gemm_tiling *t) {
   if (t->producers) return t->producers;
-  if (tg_gemm_slabs(t) > 1) return t->chunks;
+  if (tg_gemm_slabs(t) > 1 || tg_gemm_cuts(t) > 1) return t->chunks / tg_gemm_cuts(t);
   if (tg_gemm_has_resident_chunks(t)) {
     uint32_t outer = t->resident == TG_RESIDENT_B ? t->passes_n : t->passes_m;
     return t->chunks * ((outer > 1 ? 2 : 0) + outer % 2);
@@ -33,12 +33,12 @@ static uint32_t multiplications(const tg_gemm_tiling *t) {
 }
 
 /* An operand that is resident with several chunks is given back with the last one, and waited for once, or chunk by chunk as
- * it is loaded. A slab is there for all chunks of its block. */
+ * it is loaded. A slab is there for all chunks of its block, and so is a patch whose kernel rows have several. */
 static tg_join join_of_operand(const list *s, tg_gemm_role role) {
   const tg_gemm_tiling *t = s->t;
   bool resident = t->resident == (role == TG_ROLE_B ? TG_RESIDENT_B : TG_RESIDENT_A);
   bool by_chunk = tg_gemm_loads_resident_chunks(s->m, s->g, t);
-  bool slab = role == TG_ROLE_A && tg_gemm_slabs(t) > 1;
+  bool slab = role == TG_ROLE_A && (tg_gemm_slabs(t) > 1 || tg_gemm_cuts(t) > 1);
   int8_t slot = role == TG_ROLE_B;
   return (tg_join){.channel = (uint8_t)role,
                    .once = resident || (role == TG_ROLE_A && t->patch),
@@ -52,14 +52,14 @@ static tg_join join_of_operand(const list *s, tg_gemm_role role) {
 static void add_multiply(const list *s) {
   const tg_gemm_tiling *t = s->t;
   bool nested = is_nested(t),
-       slabs = tg_gemm_slabs(t) > 1, /* of which chunks have instructions of their own */
+       rows = tg_gemm_slabs(t) > 1 || tg_gemm_cuts(t) > 1,   /* kernel rows have instructions of their own */
       ends_chain = (t->parts > 1 && !nested) || t->resident; /* with every execution */
   tg_stage stage = {.kind = TG_STAGE_MULTIPLY,
                     .seat = TG_UNIT_MX,
-                    .rate = nested || slabs ? TG_RATE_PASS : TG_RATE_STEP,
-                    .nest = t->producers                     ? TG_NEST_ROUNDS
-                            : tg_gemm_has_resident_chunks(t) ? TG_NEST_OWN
-                                                             : TG_NEST_CHUNKS,
+                    .rate = nested || rows ? TG_RATE_PASS : TG_RATE_STEP,
+                    .nest = t->producers                                            ? TG_NEST_ROUNDS
+                            : tg_gemm_has_resident_chunks(t) || tg_gemm_cuts(t) > 1 ? TG_NEST_OWN
+                                                                                    : TG_NEST_CHUNKS,
                     .slots = multiplications(t),
                     .cycles = tg_gemm_multiply_cycles(s->m, s->g, t)};
   tg_stage_join(&stage, join_of_operand(s, TG_ROLE_A));

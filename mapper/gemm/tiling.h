@@ -40,6 +40,8 @@ typedef struct tg_gemm_tiling {
   uint32_t strips;  /* of so many columns, one beside the other, a tile has the blocks of one */
   uint32_t patches; /* that there is room for */
   uint32_t
+      cuts; /* chunks of a kernel row, a position each, or a part of one; 0: one. Not in slabs, nor beside a pool */
+  uint32_t
       slabs; /* blocks of a patch, one below the other, each of which begins when its slab of the image has come; 0: one */
   tg_egress egress;
   tg_resident resident;
@@ -78,6 +80,7 @@ typedef struct tg_gemm_tiling {
 /* Blocks of rows that a tile has in a pass, and in all passes over rows. */
 static inline uint32_t tg_gemm_slabs(const tg_gemm_tiling *t) { return t->slabs > 1 ? t->slabs : 1; }
 static inline uint32_t tg_gemm_row_blocks(const tg_gemm_tiling *t) { return t->passes_m * tg_gemm_slabs(t); }
+static inline uint32_t tg_gemm_cuts(const tg_gemm_tiling *t) { return t->cuts > 1 ? t->cuts : 1; }
 /* Images that a patch has the whole of, where these are several. */
 static inline uint32_t tg_gemm_patch_images(const tg_gemm_tiling *t) {
   return t->image_rows && t->patch_rows > t->image_rows ? t->patch_rows / t->image_rows : 1;

@@ -4,7 +4,27 @@
 #include "mapper/gemm/patch.h"
 #include "mapper/gemm/tiling_search.h"
 
-enum { MOST_SLABS = 64 };
+enum { MOST_SLABS = 64, MOST_PARTS = 4 };
+
+/* The same block with a chunk for each position of the window, or several: where channels are many a block of B as deep
+ * as a kernel row leaves no room for a patch. Each kernel row's instruction finds its first chunk in buffers by turns,
+ * with its parts: of two in every pass, of three always in the first one. */
+static void consider_positions(tg_tiling_search *s, tg_gemm_tiling t) {
+  const tg_gemm_image *x = &s->g->image;
+  uint32_t stationary = tg_mx_stationary(s->m, s->g->format);
+  if (t.patch != TG_PATCH_PIXELS) return;
+  uint32_t most = x->tap_step[1] == 1 ? MOST_PARTS : 1; /* else parts are not as far apart as positions */
+  for (uint32_t parts = 1; parts <= most && x->channels % (parts * stationary) == 0; parts *= 2) {
+    t.cuts = (uint32_t)x->taps[1] * parts;
+    t.chunks = (uint32_t)x->taps[0] * t.cuts;
+    t.kc = (uint32_t)x->channels / parts;
+    t.prefetch = false;
+    if (t.cuts > 1 && (t.cuts % 2 == 0 || x->taps[0] % 2 || t.passes_m * t.passes_n == 1))
+      tg_search_consider(s, t, TG_RESIDENT_NONE);
+    t.prefetch = true;
+    if (t.cuts % 3 == 0) tg_search_consider(s, t, TG_RESIDENT_NONE);
+  }
+}
 
 /* Blocks of so many rows and columns of results; a chunk is a kernel row. */
 static void consider_block(tg_tiling_search *s, tg_gemm_tiling t, uint32_t row_tiles,
@@ -19,6 +39,7 @@ static void consider_block(tg_tiling_search *s, tg_gemm_tiling t, uint32_t row_t
   t.chunks = (uint32_t)x->taps[0];
   t.kc = (uint32_t)(x->taps[1] * x->channels);
   consider(s, t);
+  consider_positions(s, t);
 }
 
 /* Rows of results of an image, in blocks of so many, where that is more than there are: those of the next image follow. */

@@ -239,6 +239,35 @@ static const randomized_case odd_images[] = {
      {"rows=3", NULL}},
 };
 
+/* Several chunks of a kernel row. */
+static const randomized_case in_cuts[] = {
+    {"cuts",
+     CONV("1,64,7,7", "24,64,3,3", "kernel_shape=[3,3] pads=[1,1,1,1]"),
+     TG_PRESET_MP1,
+     "tiny",
+     {NULL}},
+    {"cuts_fp32",
+     CONV("1,32,9,6", "12,32,3,3", "kernel_shape=[3,3] strides=[2,2] pads=[1,1,1,1]"),
+     TG_PRESET_MP0,
+     "tiny",
+     {NULL}},
+    {"cuts_dilated",
+     CONV("1,32,9,9", "16,32,3,3", "kernel_shape=[3,3] dilations=[2,2] pads=[2,2,2,2]"),
+     TG_PRESET_MP1,
+     "tiny",
+     {NULL}},
+    {"cuts_of_images",
+     CONV("7,32,5,5", "16,32,3,2", "kernel_shape=[3,2] pads=[1,1,1,0]"),
+     TG_PRESET_MP1,
+     "tiny",
+     {"rows=3", NULL}},
+    {"cuts_of_one_row",
+     CONV("1,32,1,40", "16,32,1,3", "kernel_shape=[1,3] pads=[0,1,0,1]"),
+     TG_PRESET_MP1,
+     "tiny",
+     {NULL}},
+};
+
 /* Of products of more rows than swap their operands, only those of patches have two loops over k; slabs are a loop inside
  * that of patches. */
 static bool finds(const tg_program *program, bool slabs) {
@@ -253,6 +282,20 @@ static bool finds(const tg_program *program, bool slabs) {
 }
 static bool has_patches(const tg_program *program) { return finds(program, false); }
 static bool has_slabs(const tg_program *program) { return finds(program, true); }
+
+/* Of patches alone kernel rows have instructions of their own with a loop each. */
+static bool has_cuts(const tg_program *program) {
+  for (uint32_t s = 0; s < program->section_count; s++) {
+    const tg_queue *mx = &program->sections[s].tiles[0].mx;
+    for (uint32_t i = 0; i < mx->count; i++) {
+      const tg_instr *in = &mx->instrs[i];
+      if (in->common.op == TG_OP_mx_gemm && in->mx.k_loops == 3 && in->mx.blk_count[0] == 1 &&
+          in->common.loop_count[2] > 1)
+        return true;
+    }
+  }
+  return false;
+}
 
 /* Of what these kernels store only rows that an image does not have are left out. The results that are counted for an
  * image; 0: as many as it has. */
@@ -303,7 +346,15 @@ static void same_bits_of_counted_rows(const void *user) {
                                               .wanted = 2});
 }
 
+static void same_bits_in_cuts(const void *user) {
+  check_randomized(
+      user, &(randomized_search){
+                .has = has_cuts, .lacks = "no kernel row has several chunks", .seeds = 400, .wanted = 2});
+}
+
 __attribute__((constructor)) static void register_convolutions(void) {
+  for (size_t i = 0; i < sizeof in_cuts / sizeof *in_cuts; i++)
+    tg_test_register_row("patches", in_cuts[i].name, __FILE__, __LINE__, same_bits_in_cuts, &in_cuts[i]);
   for (size_t i = 0; i < sizeof convolutions / sizeof *convolutions; i++)
     tg_test_register_row("patches", convolutions[i].name, __FILE__, __LINE__, same_bits, &convolutions[i]);
   for (size_t i = 0; i < sizeof in_slabs / sizeof *in_slabs; i++)
