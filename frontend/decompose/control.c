@@ -355,8 +355,7 @@ tg_status tg_expand_control(tg_graph *graph, tg_node *node, tg_diag *diag) {
   const char *where = tg_infer_where(graph, node);
   tg_status status = node->op == TG_OP_IF     ? expand_if(graph, node, diag)
                      : node->op == TG_OP_LOOP ? expand_loop(graph, node, diag)
-                     : node->op == TG_OP_SCAN ? expand_scan(graph, node, diag)
-                                              : tg_expand_flex_attention(graph, node, diag);
+                                              : expand_scan(graph, node, diag);
   if (status) tg_diag_prefix(diag, "%s", where);
   return status;
 }

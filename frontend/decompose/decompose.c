@@ -206,7 +206,9 @@ tg_status tg_graph_infer(tg_graph *graph, tg_diag *diag) {
       fold_between(graph, before, node_next);
     } else if (tg_op_is(node->op, TG_IS_CONTROL)) {
       tg_node *before = node->previous;
-      if (tg_expand_control(graph, node, diag)) return TG_INVALID;
+      bool attends = node->op == TG_OP_FLEX_ATTENTION;
+      if (attends ? tg_expand_flex_attention(graph, node, diag) : tg_expand_control(graph, node, diag))
+        return TG_INVALID;
       node_next = before ? before->next : graph->first;
     } else if (node->op == TG_OP_EINSUM && !tg_is_plain_einsum(node)) {
       tg_node *before = node->previous;

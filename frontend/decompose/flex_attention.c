@@ -59,7 +59,7 @@ static tg_value *later(tg_graph *graph, tg_node *node, tg_op op, tg_value *x, tg
   return tg_out(made);
 }
 
-tg_status tg_expand_flex_attention(tg_graph *graph, tg_node *node, tg_diag *diag) {
+static tg_status expand(tg_graph *graph, tg_node *node, tg_diag *diag) {
   if (check(node, diag)) return TG_INVALID;
   tg_diag inner = {""};
   tg_build b = {.graph = graph,
@@ -86,4 +86,11 @@ tg_status tg_expand_flex_attention(tg_graph *graph, tg_node *node, tg_diag *diag
   tg_build_result(graph, tg_out(node), later(graph, node, TG_OP_CAST, y, NULL));
   tg_graph_remove_node(graph, node);
   return TG_OK;
+}
+
+tg_status tg_expand_flex_attention(tg_graph *graph, tg_node *node, tg_diag *diag) {
+  const char *where = tg_infer_where(graph, node);
+  tg_status status = expand(graph, node, diag);
+  if (status) tg_diag_prefix(diag, "%s", where);
+  return status;
 }
