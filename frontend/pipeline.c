@@ -40,6 +40,16 @@ static tg_status check_inference(const tg_graph *graph, tg_diag *diag) {
   return TG_OK;
 }
 
+/* Where products round, whole rows stay. */
+static void block_attention(const pipeline *p) {
+  const tg_precision_options *options = &p->options->precision;
+  if (options->tiling_accum == TG_ACCUM_FP32) {
+    tg_block_attention(p->graph, options->attention_block, options->log, options->log_user);
+    after(p, "block_attention");
+  } else if (options->log)
+    options->log(options->log_user, true, "--attention blocked has no effect with --tiling-accum bf16sr");
+}
+
 tg_status tg_frontend_lower(tg_graph *graph, const tg_frontend_options *options, tg_diag *diag) {
   pipeline p = {graph, options};
 
@@ -97,11 +107,7 @@ tg_status tg_frontend_lower(tg_graph *graph, const tg_frontend_options *options,
   }
   run(&p, "share_casts");
   run(&p, "absorb_casts");
-  if (options->precision.tiling_accum == TG_ACCUM_FP32 && options->precision.attention_block &&
-      !options->for_cpu) {
-    tg_block_attention(graph, options->precision.attention_block);
-    after(&p, "block_attention");
-  }
+  if (options->precision.attention_block && !options->for_cpu) block_attention(&p);
   if (options->precision.tiling_accum == TG_ACCUM_FP32) run(&p, "transpose_products");
   run(&p, "merge_moves");
   run(&p, "remove_dead");

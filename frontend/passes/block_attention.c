@@ -4,6 +4,8 @@
 #include "frontend/passes/block_gradient.h"
 #include "frontend/passes/passes.h"
 
+#include <stdio.h>
+
 enum {
   WIDEST = 256,           /* columns of V: a block of them has to fit beside what else there is */
   BLOCKS_OF_GRADIENTS = 4 /* that backward takes at a time */
@@ -45,11 +47,46 @@ static int64_t most_of(const tg_value *v, int64_t asked) {
   return most / TG_ATTENTION_BLOCKS_OF * TG_ATTENTION_BLOCKS_OF;
 }
 
-static bool is_worthwhile(const tg_node *product, const tg_node *softmax, int64_t block) {
+/* Why a product keeps whole rows of weights. */
+typedef enum reason {
+  BLOCKED,
+  NO_ATTENTION, /* no Softmax is in front of it */
+  SHORT,
+  WIDE,
+  BETWEEN,
+  READ,
+  SPECIAL,
+  REASONS
+} reason;
+static const char *const reasons[REASONS] = {
+    [SHORT] = "rows have no more keys than a block",
+    [WIDE] = "values have more columns than a block can",
+    [BETWEEN] = "something stands between the softmax and the product, as a dropout does",
+    [READ] = "something else reads the weights, as an output or a gradient that does not go by blocks",
+    [SPECIAL] = "the product is none of two matrices in full precision",
+};
+
+static reason worth(const tg_node *product, const tg_node *softmax, int64_t block) {
   const tg_value *x = tg_in(softmax, 0), *v = tg_in(product, 1);
-  if (x->rank < 2 || v->rank < 2) return false;
-  return x->dims[x->rank - 1].size > (block == TG_ATTENTION_BLOCK ? FEW : most_of(v, block)) &&
-         v->dims[v->rank - 1].size <= WIDEST && tg_value_elements(tg_out(product)) > 0;
+  if (x->rank < 2 || v->rank < 2 || !tg_value_elements(tg_out(product))) return NO_ATTENTION;
+  if (x->dims[x->rank - 1].size <= (block == TG_ATTENTION_BLOCK ? FEW : most_of(v, block))) return SHORT;
+  return v->dims[v->rank - 1].size > WIDEST ? WIDE : BLOCKED;
+}
+
+/* The Softmax that a value of as many elements is computed of by nodes of one element each, or NULL. */
+static const tg_node *softmax_in_front(const tg_value *p) {
+  enum { STEPS = 8 };
+  for (int step = 0; step < STEPS && p; step++) {
+    const tg_node *node = p->producer;
+    if (!node || node->op == TG_OP_SOFTMAX) return node;
+    const tg_value *next = NULL;
+    bool follows = tg_op_is(node->op, TG_IS_ELEMENTWISE) || node->op == TG_OP_CAST;
+    for (int i = 0; follows && i < node->input_count && !next; i++)
+      if (tg_in(node, i) && tg_in(node, i)->producer && tg_value_same_shape(tg_in(node, i), p))
+        next = tg_in(node, i);
+    p = next;
+  }
+  return NULL;
 }
 
 /* The operator in the place of the product; with the logarithm of each row's sum, it is in FP32. */
@@ -81,26 +118,52 @@ static bool block_step(tg_graph *graph, tg_node *product, tg_node *softmax, int6
   return true;
 }
 
-static void block_product(tg_graph *graph, tg_node *product, int64_t block) {
+static bool is_cast_of(const tg_value *p, const tg_node *softmax) {
+  while (p->producer != softmax && tg_is_plain_cast(p->producer)) p = tg_in(p->producer, 0);
+  return p->producer == softmax;
+}
+
+static reason block_product(tg_graph *graph, tg_node *product, int64_t block) {
   bool alone;
-  tg_node *softmax = is_plain(product) ? softmax_of(product, &alone) : NULL;
-  if (!softmax || !is_worthwhile(product, softmax, block)) return;
+  const tg_node *front = softmax_in_front(tg_in(product, 0));
+  reason why = front ? worth(product, front, block) : NO_ATTENTION;
+  if (why != BLOCKED) return why;
+  if (!is_plain(product)) return SPECIAL;
+  tg_node *softmax = softmax_of(product, &alone);
+  if (!softmax) return is_cast_of(tg_in(product, 0), front) ? READ : BETWEEN;
   const tg_value *x = tg_in(softmax, 0);
   int64_t columns = x->dims[x->rank - 1].size, own = block_of(columns, most_of(tg_in(product, 1), block));
-  if (alone)
-    tg_rewrite_replace(graph, product, tg_out(add_attention(graph, product, softmax, own, false)));
-  else
-    block_step(graph, product, softmax, own);
+  if (!alone) return block_step(graph, product, softmax, own) ? BLOCKED : READ;
+  tg_rewrite_replace(graph, product, tg_out(add_attention(graph, product, softmax, own, false)));
+  return BLOCKED;
+}
+
+/* The first of each reason, and how many there are. */
+static void say(tg_pass_log *log, void *user, const char *const *first, const int *counts) {
+  for (int why = NO_ATTENTION + 1; why < REASONS; why++) {
+    char line[512];
+    if (!counts[why]) continue;
+    snprintf(line, sizeof line, "--attention blocked has no effect on %d product%s, as \"%.200s\": %s",
+             counts[why], counts[why] > 1 ? "s" : "", first[why], reasons[why]);
+    log(user, true, line);
+  }
 }
 
 /* Products of forward go one by one; with them may go any of backward. */
-void tg_block_attention(tg_graph *graph, int64_t block) {
+void tg_block_attention(tg_graph *graph, int64_t block, tg_pass_log *log, void *user) {
   tg_node **products = NULL;
   size_t count = 0, capacity = 0;
+  const char *first[REASONS] = {NULL};
+  int counts[REASONS] = {0};
   TG_FOR_NODES(graph, node)
   if (node->op == TG_OP_MATMUL && node->forward < 0) TG_PUSH(graph->arena, products, count, capacity, node);
-  for (size_t i = 0; i < count; i++) block_product(graph, products[i], block);
+  for (size_t i = 0; i < count; i++) {
+    const char *name = products[i]->name;
+    reason why = block_product(graph, products[i], block);
+    if (!counts[why]++) first[why] = name;
+  }
+  if (log) say(log, user, first, counts);
   tg_pass_remove_dead(graph);
 }
 
-void tg_pass_block_attention(tg_graph *graph) { tg_block_attention(graph, TG_ATTENTION_BLOCK); }
+void tg_pass_block_attention(tg_graph *graph) { tg_block_attention(graph, TG_ATTENTION_BLOCK, NULL, NULL); }

@@ -75,8 +75,10 @@ void tg_pass_narrow_products(tg_graph *graph); /* of K tiles of 128 */
 
 /* Softmax and the MatMul that reads it, alone but for gradients, which go by blocks, too (block_gradient.h), to
  * BlockedAttention, of rows of more than `block` columns, blocks of which have at most so many, or TG_ATTENTION_BLOCK
- * (--attention blocked); the pass by name: of the latter. */
-void tg_block_attention(tg_graph *graph, int64_t block);
+ * (--attention blocked); `log`, or NULL, hears which stay whole, and why. The pass by name: of the
+ * latter. */
+typedef void tg_pass_log(void *user, bool warning, const char *line); /* a line without a newline */
+void tg_block_attention(tg_graph *graph, int64_t block, tg_pass_log *log, void *log_user);
 void tg_pass_block_attention(tg_graph *graph);
 
 /* By name, as golden tests and --dump know them: tg_pass_ without the prefix. NULL: no such pass. */

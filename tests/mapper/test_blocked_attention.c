@@ -279,6 +279,50 @@ TG_TEST(blocked_attention, gradients_need_no_whole_rows_in_memory) {
   EXPECT_EQ(blocked_macs, exact_macs);
 }
 
+static void hear(void *user, bool warning, const char *line) {
+  EXPECT(warning);
+  snprintf(user, 512, "%s", line);
+}
+
+/* What asking for blocks does not change is told, with the reason: nothing where it changes all there is. */
+TG_TEST(blocked_attention, what_stays_whole_is_told) {
+  static const struct {
+    int block;
+    tg_tiling_accum accum;
+    const char *columns, *middle, *behind, *want;
+  } cases[] = {
+      {64, TG_ACCUM_FP32, "19", "Mul(%p, %p)", "", "something stands between the softmax and the product"},
+      {64, TG_ACCUM_FP32, "19", "Identity(%p)", "output \"p\" %p: f32\n", "something else reads the weights"},
+      {64, TG_ACCUM_FP32, "300", "Identity(%p)", "", "values have more columns than a block can"},
+      {192, TG_ACCUM_FP32, "19", "Identity(%p)", "", "rows have no more keys than a block"},
+      {64, TG_ACCUM_BF16SR, "19", "Identity(%p)", "", "has no effect with --tiling-accum bf16sr"},
+      {64, TG_ACCUM_FP32, "19", "Identity(%p)", "", ""},
+  };
+  for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+    tg_arena arena = {0};
+    tg_diag diag = {""};
+    mapped run;
+    char text[512], heard[512] = "";
+    snprintf(text, sizeof text,
+             "graph \"g\"\ninput %%x: f32[7,192]\ninput %%v: f32[192,%s]\n%%p = Softmax(%%x) axis=-1 @0\n"
+             "%%w = %s @1\n%%y = MatMul(%%w, %%v) @2\noutput \"y\" %%y: f32\n%s",
+             cases[i].columns, cases[i].middle, cases[i].behind);
+    run_case what = {.text = text,
+                     .arch = "edge",
+                     .precision = {.attention_block = cases[i].block,
+                                   .tiling_accum = cases[i].accum,
+                                   .k_tile = 128,
+                                   .log = hear,
+                                   .log_user = heard},
+                     .map = {.seed = 1}};
+    if (map_text(&what, &run, &arena, &diag)) tg_test_fail(__FILE__, __LINE__, "%s", diag.message);
+    EXPECT_HAS(heard, cases[i].want);
+    EXPECT_EQ(!*heard, !*cases[i].want);
+    release_mapped(&run);
+    tg_arena_release(&arena);
+  }
+}
+
 /* Long rows, whose scores exact attention has in memory. */
 TG_TEST(blocked_attention, scores_stay_on_the_chip) {
   static const char text[] =

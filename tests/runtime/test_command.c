@@ -306,6 +306,8 @@ TG_TEST(command, levels_give_the_same_bits) {
   EXPECT_HAS(tegula("run mlp.onnx --attention blocked:many")->err,
              "attention: \"blocked:many\" is none of exact|blocked|blocked:N");
   EXPECT_HAS(tegula("run mlp.onnx --attention blocked:63")->err, "blocks have 64 to 4096 keys");
+  EXPECT_HAS(tegula("run mlp.onnx --timing-only --attention blocked --tiling-accum bf16sr")->err,
+             "warning: --attention blocked has no effect with --tiling-accum bf16sr");
   EXPECT_HAS(tegula("run gemm.tgb --attention blocked")->err, "--attention comes too late");
   EXPECT_HAS(tegula("run gemm.tgb --opt o0")->err, "--opt comes too late");
   EXPECT_EQ(tegula("sweep mlp.onnx --timing-only --policy mp0 --tiling-accum fp32 --opt o0")->status, 0);
