@@ -39,7 +39,7 @@ const tg_mapper_pass tg_mapper_passes[] = {
     {"settle_aliases", "form_kernels", STORED | COUNT | ONCE, tg_settle_aliases, NULL, NONE},
     {"views", "settle_aliases", ONCE, tg_form_views, NULL, ALL}, /* which knows what is updated in place */
     {"plan_memory", "settle_aliases", KERNELS | STORED | COUNT | ONCE, tg_plan_memory, NULL, NONE},
-    {"keep_operands", "plan_memory", KERNELS | STORED | COUNT | ONCE, tg_keep_operands, NULL, ALL},
+    {"keep_operands", "plan_memory", STORED | COUNT | ONCE, tg_keep_operands, NULL, ALL},
     {0},
 };
 #undef ALL

@@ -16,16 +16,21 @@
  *
  * Then a line a view (kernel/view.h): the value, the one whose memory it has part of, elements:
  *
- *   view %y of=%x first=128 strides=512,1 */
+ *   view %y of=%x first=128 strides=512,1
+ *
+ * and a line for each operand that stays in scratchpads (tg_keeping): the results of the products that read it, and
+ * the members of tg_kept:
+ *
+ *   keep for=%y0,%y1 split=2 columns=16 bank=12 banks=4 */
 #ifndef TEGULA_MAPPER_KERNEL_TEXT_H
 #define TEGULA_MAPPER_KERNEL_TEXT_H
 
 #include "mapper/kernel/class.h"
 
-/* On c->arena, a line a kernel, or view. */
+/* On c->arena, a line a kernel, view, or operand that stays. */
 char *tg_kernels_print(const tg_compile *c);
-/* The kernels of a compilation that has none, and with them which values are stored, and views. TG_INVALID names
- * the line. */
+/* The kernels of a compilation that has none, and with them which values are stored, views, and what
+ * stays. TG_INVALID names the line. */
 tg_status tg_kernels_parse(tg_compile *c, const char *text);
 
 #endif

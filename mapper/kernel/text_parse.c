@@ -192,6 +192,43 @@ static tg_status parse_view(parser *p) {
   return TG_OK;
 }
 
+static tg_status parse_number(parser *p, const char *key, uint32_t *out) {
+  if (!accept_word(p, key)) return expected(p, key + 1);
+  *out = (uint32_t)number(p);
+  return TG_OK;
+}
+
+/* Has the kernels that make these results read what is kept. */
+static tg_status add_keeping(parser *p, tg_value *const *results, size_t count, const tg_kept *kept) {
+  tg_compile *c = p->c;
+  tg_keeping own = {.first = c->kernel_count, .kept = kept};
+  for (size_t i = 0; i < count; i++) {
+    size_t k = 0;
+    while (k < c->kernel_count && c->kernels[k].output != results[i]) k++;
+    if (k == c->kernel_count) return expected(p, "behind for= results of kernels, before this");
+    c->kernels[k].kept = kept;
+    if (k < own.first) own.first = k;
+    if (k > own.last) own.last = k;
+  }
+  TG_PUSH(c->arena, c->keepings, c->keeping_count, c->keeping_capacity, own);
+  return TG_OK;
+}
+
+/* Behind "keep", to the end of the line. */
+static tg_status parse_keeping(parser *p) {
+  tg_kept *kept = TG_NEW(p->c->arena, tg_kept);
+  tg_value **results = NULL;
+  size_t count = 0, capacity = 0;
+  uint32_t split;
+  if (!accept_word(p, " for=")) return expected(p, "for=");
+  if (parse_values(p, &results, &count, &capacity) || parse_number(p, " split=", &split) ||
+      parse_number(p, " columns=", &kept->columns) || parse_number(p, " bank=", &kept->bank) ||
+      parse_number(p, " banks=", &kept->banks))
+    return TG_INVALID;
+  kept->split = (int)split;
+  return add_keeping(p, results, count, kept);
+}
+
 /* What kernels write; and what others inside of them do, whose readers do not look through it. */
 static void store_results(tg_compile *c, const tg_kernel *kernel) {
   for (int i = 0; i < tg_kernel_writes(kernel); i++) c->stored[tg_kernel_written(kernel, i)->index] = true;
@@ -206,17 +243,23 @@ static void resolve(const tg_compile *c, tg_kernel *kernel) {
   if (kernel->scores) resolve(c, (tg_kernel *)kernel->scores);
 }
 
+static tg_status parse_listed(parser *p) {
+  tg_compile *c = p->c;
+  tg_kernel kernel;
+  if (parse_kernel(p, &kernel)) return TG_INVALID;
+  TG_PUSH(c->arena, c->kernels, c->kernel_count, c->kernel_capacity, kernel);
+  store_results(c, &kernel);
+  return TG_OK;
+}
+
 tg_status tg_kernels_parse(tg_compile *c, const char *text) {
   parser p = {.c = c, .at = text, .line = 1};
-  while (*p.at) {
-    tg_kernel kernel;
-    bool view = accept_word(&p, "view ");
-    if (view ? parse_view(&p) : parse_kernel(&p, &kernel)) return TG_INVALID;
+  for (; *p.at; p.line++) {
+    tg_status status = accept_word(&p, "view ")  ? parse_view(&p)
+                       : accept_word(&p, "keep") ? parse_keeping(&p)
+                                                 : parse_listed(&p);
+    if (status) return status;
     if (!accept(&p, '\n')) return expected(&p, "the end of the line");
-    p.line++;
-    if (view) continue;
-    TG_PUSH(c->arena, c->kernels, c->kernel_count, c->kernel_capacity, kernel);
-    store_results(c, &kernel);
   }
   for (size_t k = 0; k < c->kernel_count; k++) resolve(c, &c->kernels[k]);
   return TG_OK;

@@ -94,6 +94,20 @@ static void print_view(FILE *out, tg_value *value, const tg_value_view *view) {
   fputc('\n', out);
 }
 
+/* By the results of the kernels that read it. */
+static void print_keeping(FILE *out, const tg_compile *c, const tg_keeping *keeping) {
+  const tg_kept *kept = keeping->kept;
+  size_t users = 0;
+  fputs("keep", out);
+  for (size_t k = keeping->first; k <= keeping->last; k++) {
+    if (c->kernels[k].kept != kept) continue;
+    separate(out, "for", users++);
+    print_value(out, c->kernels[k].output);
+  }
+  fprintf(out, " split=%d columns=%" PRIu32 " bank=%" PRIu32 " banks=%" PRIu32 "\n", kept->split,
+          kept->columns, kept->bank, kept->banks);
+}
+
 char *tg_kernels_print(const tg_compile *c) {
   tg_text_stream text;
   FILE *out = tg_text_begin(&text);
@@ -103,5 +117,6 @@ char *tg_kernels_print(const tg_compile *c) {
   }
   for (int v = 0; v < c->graph->value_count; v++)
     if (c->places[v].view) print_view(out, c->graph->values[v], c->places[v].view);
+  for (size_t i = 0; i < c->keeping_count; i++) print_keeping(out, c, &c->keepings[i]);
   return tg_text_end_on(&text, c->arena);
 }
