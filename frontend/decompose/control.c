@@ -1,5 +1,5 @@
-/* If, Loop, Scan, and bodies of others: their bodies in their place, as often as is known when the model is compiled. What is put there has
- * no types yet; inference goes on with it. */
+/* If, Loop and Scan: their bodies in their place, as often as is known when the model is compiled; a body of any other
+ * operator. What is put there has no types yet; inference goes on with it. */
 #include "frontend/decompose/decompose.h"
 
 #include <inttypes.h>

@@ -40,10 +40,10 @@ tg_status tg_expand_gradient(tg_graph *graph, tg_node *node, tg_diag *diag);
 /* A graph is not unrolled or split up beyond so many nodes. */
 enum { TG_MOST_NODES = 1 << 17 };
 
-/* If, Loop, Scan, FlexAttention: puts the nodes of a body, or one step of it, before the node and removes it, perhaps for another one
- * (control.c). They have no types yet. */
+/* If, Loop, Scan (control.c) and FlexAttention: each puts the nodes of a body, or one step of it, before the node and removes
+ * it, perhaps for another one. They have no types yet. */
 tg_status tg_expand_control(tg_graph *graph, tg_node *node, tg_diag *diag);
-tg_status tg_expand_flex_attention(tg_graph *graph, tg_node *node, tg_diag *diag); /* the same of that one */
+tg_status tg_expand_flex_attention(tg_graph *graph, tg_node *node, tg_diag *diag);
 /* The body's nodes before `before`, its results of these inputs, those that it captures included. */
 tg_status tg_put_body(tg_graph *graph, const tg_graph *body, tg_node *before, tg_value *const *inputs,
                       tg_value **out_results, tg_diag *diag);

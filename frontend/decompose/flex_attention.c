@@ -34,8 +34,8 @@ static tg_status check(const tg_node *node, tg_diag *diag) {
   if (!precision_of(node))
     return tg_fail(diag, TG_INVALID, "softmax_precision = %" PRId64 " is not supported",
                    tg_attr_int(node, TG_ATTR_SOFTMAX_PRECISION));
-  double scale = tg_attr_float(node, TG_ATTR_SCALE);
-  if (scale < 0 && scale > NOT_GIVEN) return tg_fail(diag, TG_INVALID, "a scale below 0 is not supported");
+  if (!isfinite(tg_attr_float(node, TG_ATTR_SCALE)))
+    return tg_fail(diag, TG_INVALID, "its scale is not finite");
   return TG_OK;
 }
 
@@ -71,10 +71,11 @@ static tg_status expand(tg_graph *graph, tg_node *node, tg_diag *diag) {
   tg_value *q = tg_in(node, 0), *k = tg_in(node, 1), *v = tg_in(node, 2);
   int64_t times_each = q->dims[1].size / k->dims[1].size;
   double scale = tg_attr_float(node, TG_ATTR_SCALE);
-  double root = sqrt(scale > NOT_GIVEN ? scale : 1 / sqrt((double)q->dims[3].size));
+  if (scale == NOT_GIVEN) scale = 1 / sqrt((double)q->dims[3].size);
+  double root = sqrt(fabs(scale)); /* of both operands, the sign of the keys */
   tg_dtype precision = precision_of(node);
   int at = 3;
-  tg_value *keys = times(&b, tg_repeat_heads(&b, k, times_each), root);
+  tg_value *keys = times(&b, tg_repeat_heads(&b, k, times_each), copysign(root, scale));
   tg_value *x = tg_build_matmul(&b, times(&b, q, root), tg_build_swap(&b, keys));
   x = tg_build_cast(&b, x, precision);
   v = tg_build_cast(&b, tg_repeat_heads(&b, v, times_each), precision);

@@ -41,12 +41,13 @@ tg_status tg_make_arg(tg_build *b, tg_node *node, tg_value **results, tg_diag *d
 tg_status tg_make_hardmax(tg_build *b, tg_node *node, tg_value **results, tg_diag *diag) {
   tg_value *x = tg_in(node, 0), *rows = x;
   int axis;
-  if (x->rank && !tg_value_elements(x)) {
+  bool empty = x->rank && !tg_value_elements(x);
+  if ((!empty && check_data(x, diag)) || tg_compose_axis(node, x->rank, &axis, diag)) return TG_INVALID;
+  if (!tg_dtype_is_float(x->dtype)) return tg_fail(diag, TG_INVALID, "its data are no floats");
+  if (empty) {
     results[0] = tg_build_unary(b, TG_OP_IDENTITY, x);
     return TG_OK;
   }
-  if (check_data(x, diag) || tg_compose_axis(node, x->rank, &axis, diag)) return TG_INVALID;
-  if (!tg_dtype_is_float(x->dtype)) return tg_fail(diag, TG_INVALID, "its data are no floats");
   if (tg_attr_int(node, TG_ATTR_FLATTEN)) {
     int64_t matrix[] = {tg_value_elements_between(x, 0, axis), tg_value_elements_between(x, axis, x->rank)};
     rows = tg_build_reshape(b, x, 2, matrix);

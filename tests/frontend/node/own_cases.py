@@ -147,6 +147,7 @@ def order():
     case("hardmax_half", "Hardmax", [half[:1]], [np.array([[0, 1, 0, 0]], "f2")], 13)
     case("top_k_half", "TopK", [half[:1], np.array([2])], [half[:1, 1:3], np.array([[1, 2]])], 11, constants=(1,))
     case("hardmax_of_nothing", "Hardmax", [np.zeros((3, 0, 2), "f4")], [np.zeros((3, 0, 2), "f4")], 13, axis=1)
+    case("hardmax_of_nothing_axis", "Hardmax", [np.zeros((3, 0), "f4")], [np.zeros((3, 0), "f4")], 13, axis=2, refused="axis 2 is outside rank 2")
     case("arg_max_nan", "ArgMax", [x], [np.argmax(x, 1)[:, None]], 13, axis=1)
     case("arg_max_last", "ArgMax", [f4([[1, 5, 5, 2]])], [np.array([2])], 13, axis=1, keepdims=0, select_last_index=1)
     whole = rng.integers(-100, 100, (4, 9)).astype("i4")
@@ -370,6 +371,8 @@ def flexible_attention():
     flex("flex_attention", softmax(scores + bias) @ wide[2] * 0.5, scale=0.3, score_mod=score_mod, prob_mod=prob_mod)
     flex("flex_attention_probabilities", softmax(scores) @ wide[2] * 0.5, used=given[:3] + given[4:], scale=0.3, prob_mod=prob_mod)
     flex("flex_attention_flat", np.repeat(wide[2].mean(2, keepdims=True), 3, 2), used=given[:3], scale=0.0)
+    flex("flex_attention_scale_below_zero", softmax(scores * (-0.2 / 0.3)) @ wide[2], used=given[:3], scale=-0.2)
+    flex("flex_attention_endless_scale", q, "its scale is not finite", given[:3], scale=float("-inf"))
     flex("flex_attention_two", q, "score_mod has other than one input and one output", given[:3],
          score_mod=body([node("Add", ["s", "u"], ["t"])], ["s", "u"], ["t"]))
 
