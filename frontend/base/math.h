@@ -11,6 +11,7 @@ static inline int64_t tg_clamp(int64_t value, int64_t lowest, int64_t highest) {
 }
 /* Of cycles, UINT64_MAX among them, which is never. */
 static inline uint64_t tg_later(uint64_t a, uint64_t b) { return a > b ? a : b; }
+static inline double tg_min_double(double a, double b) { return a < b ? a : b; }
 static inline double tg_max_double(double a, double b) { return a > b ? a : b; }
 /* The quotient, and the multiple of `unit`, that is not less; `value` >= 0, `unit` > 0. */
 static inline int64_t tg_div_up(int64_t value, int64_t unit) { return (value + unit - 1) / unit; }

@@ -14,10 +14,10 @@ typedef tg_gemm_emission emission;
 enum { REPLAYED_STEPS = 1 << 16 };
 #define WORTH_A_REPLAY 1.25 /* of the best estimate: formulas err by as much */
 /* Of the best time so far: replays of some steps that are taken to go on err by a part of it, those with a memory device by
- * more. */
+ * more, and by some cycles at least, however short the section. */
 #define CLEARLY             0.99
 #define CLEARLY_OF_A_DEVICE 0.97
-#define A_DEVICES_OWN       256 /* cycles: its refresh and its turnarounds come when they come */
+#define A_DEVICES_OWN       128 /* cycles: its refresh and its turnarounds come when they come */
 
 /* Bytes of running sums that go down the columns and back in one invocation. */
 static uint64_t sum_bytes(const emission *e) {
@@ -142,7 +142,7 @@ static double settle(const tg_compile *c, const tg_kernel *kernel, const tg_gemm
   if (near.count == 1) return (double)g->products * (out->cycles + TG_SECTION_CYCLES);
   for (int i = 0; i < near.count && near.rank[i] <= WORTH_A_REPLAY * near.rank[0]; i++) {
     double strips = tg_gemm_strips(&near.tiling[i]),
-           limit = best < TG_NEVER ? tg_max_double(margin * best - slack, 0) : TG_NEVER,
+           limit = best < TG_NEVER ? tg_max_double(tg_min_double(margin * best, best - slack), 0) : TG_NEVER,
            cycles = strips * replayed_cycles(c, kernel, g, &near.tiling[i], limit / strips);
     if (cycles >= limit) continue;
     best = cycles;
