@@ -2,6 +2,7 @@
 #ifndef TEGULA_FRONTEND_OPS_H
 #define TEGULA_FRONTEND_OPS_H
 
+#include <float.h>
 #include <stdint.h>
 
 #ifdef __cplusplus
@@ -9,6 +10,7 @@ extern "C" {
 #endif
 
 enum { TG_ANY_COUNT = INT32_MAX };
+#define TG_NOT_GIVEN (-DBL_MAX) /* an attribute of kind FLOAT that may be any float */
 
 typedef enum tg_op {
 #define TG_OP(id, name, fewest, most, outputs, flags, effect) TG_OP_##id,

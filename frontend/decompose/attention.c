@@ -126,6 +126,11 @@ static tg_value *joined_past(tg_build *b, tg_value *past, tg_value *now) {
   return past ? tg_build_concat(b, (tg_value *[]){past, now}, 2, 2) : now;
 }
 
+tg_score_factors tg_attention_factors(double scale, int64_t size) {
+  double by = scale > TG_NOT_GIVEN ? scale : 1 / sqrt((double)size), root = sqrt(fabs(by));
+  return (tg_score_factors){copysign(root, by), root};
+}
+
 tg_status tg_make_attention(tg_build *b, tg_node *node, tg_value **results, tg_diag *diag) {
   return tg_compose_attention(b, node, (tg_attention_more){NULL, false}, results, diag);
 }
@@ -144,8 +149,7 @@ tg_status tg_compose_attention(tg_build *b, const tg_node *node, tg_attention_mo
     return tg_fail(diag, TG_INVALID, "qk_matmul_output_mode = %" PRId64 " is not known", mode);
   if (precision && precision != 1 && precision != 10 && precision != 11 && precision != 16)
     return tg_fail(diag, TG_INVALID, "softmax_precision = %" PRId64 " is not supported", precision);
-  if (softcap < 0 || scale < 0)
-    return tg_fail(diag, TG_INVALID, "softcap and scale below 0 are not supported");
+  if (softcap < 0) return tg_fail(diag, TG_INVALID, "a softcap below 0 is not supported");
   tg_value *count = tg_in(node, 6);
   if (count && (h.batch > MOST_BATCH || tg_compose_ints(count, MOST_BATCH, counted) != h.batch))
     return tg_fail(diag, TG_INVALID, "nonpad_kv_seqlen is not constant, one for each of the batch");
@@ -162,10 +166,10 @@ tg_status tg_compose_attention(tg_build *b, const tg_node *node, tg_attention_mo
   bool blind = tg_in(node, 3) && !more.finite_mask; /* who knows */
   if (causal || count || windowed) bias = visible(b, node, &h, past, count ? counted : NULL, &blind);
   if (tg_in(node, 3) && add_mask(b, &h, tg_in(node, 3), &bias, diag)) return TG_INVALID;
-  double root = sqrt(scale > 0 ? scale : 1 / sqrt((double)q->dims[3].size));
+  tg_score_factors by = tg_attention_factors(scale, q->dims[3].size);
   k = tg_repeat_heads(b, k, h.q_heads / h.kv_heads);
   v = tg_repeat_heads(b, v, h.q_heads / h.kv_heads);
-  tg_value *scores = tg_build_matmul(b, times(b, q, root), tg_build_swap(b, times(b, k, root)));
+  tg_value *scores = tg_build_matmul(b, times(b, q, by.queries), tg_build_swap(b, times(b, k, by.keys)));
   tg_value *stages[4] = {scores};
   if (softcap > 0) scores = times(b, tg_build_unary(b, TG_OP_TANH, times(b, scores, 1 / softcap)), softcap);
   stages[1] = scores;

@@ -13,6 +13,13 @@ typedef struct tg_attention_more {
 tg_status tg_compose_attention(tg_build *b, const tg_node *node, tg_attention_more more, tg_value **results,
                                tg_diag *diag);
 
+/* The two factors, of queries and of keys, whose product scores are scaled by: `scale`, and where that is TG_NOT_GIVEN
+ * 1 / sqrt(size). Below 0 queries have the sign. */
+typedef struct tg_score_factors {
+  double queries, keys;
+} tg_score_factors;
+tg_score_factors tg_attention_factors(double scale, int64_t size);
+
 /* x [batch, heads, positions, size]: each head of keys serves as many neighbouring heads of queries. */
 tg_value *tg_repeat_heads(tg_build *b, tg_value *x, int64_t times_each);
 

@@ -2,11 +2,8 @@
 #include "frontend/decompose/attention.h"
 #include "frontend/decompose/decompose.h"
 
-#include <float.h>
 #include <inttypes.h>
 #include <math.h>
-
-static const double NOT_GIVEN = -FLT_MAX; /* a scale: 1 / sqrt(size) */
 
 /* What the softmax and the bodies compute in; TG_NONE: none that is known. */
 static tg_dtype precision_of(const tg_node *node) {
@@ -70,13 +67,11 @@ static tg_status expand(tg_graph *graph, tg_node *node, tg_diag *diag) {
                 .diag = &inner};
   tg_value *q = tg_in(node, 0), *k = tg_in(node, 1), *v = tg_in(node, 2);
   int64_t times_each = q->dims[1].size / k->dims[1].size;
-  double scale = tg_attr_float(node, TG_ATTR_SCALE);
-  if (scale == NOT_GIVEN) scale = 1 / sqrt((double)q->dims[3].size);
-  double root = sqrt(fabs(scale)); /* of both operands, the sign of the keys */
+  tg_score_factors by = tg_attention_factors(tg_attr_float(node, TG_ATTR_SCALE), q->dims[3].size);
   tg_dtype precision = precision_of(node);
   int at = 3;
-  tg_value *keys = times(&b, tg_repeat_heads(&b, k, times_each), copysign(root, scale));
-  tg_value *x = tg_build_matmul(&b, times(&b, q, root), tg_build_swap(&b, keys));
+  tg_value *keys = times(&b, tg_repeat_heads(&b, k, times_each), by.keys);
+  tg_value *x = tg_build_matmul(&b, times(&b, q, by.queries), tg_build_swap(&b, keys));
   x = tg_build_cast(&b, x, precision);
   v = tg_build_cast(&b, tg_repeat_heads(&b, v, times_each), precision);
   if (b.failed) return tg_fail(diag, TG_INVALID, "%s", inner.message);

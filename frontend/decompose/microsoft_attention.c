@@ -219,7 +219,8 @@ tg_status tg_make_group_query(tg_build *b, tg_node *node, tg_value **results, tg
   tg_attr_set_int(onnx, TG_ATTR_Q_NUM_HEADS, heads[0]);
   tg_attr_set_int(onnx, TG_ATTR_KV_NUM_HEADS, heads[1]);
   tg_attr_set_int(onnx, TG_ATTR_LEFT_WINDOW_SIZE, window > 0 ? window - 1 : -1);
-  tg_attr_set_float(onnx, TG_ATTR_SCALE, tg_attr_float(node, TG_ATTR_SCALE));
+  double scale = tg_attr_float(node, TG_ATTR_SCALE); /* 0: not given */
+  if (scale != 0) tg_attr_set_float(onnx, TG_ATTR_SCALE, scale);
   tg_attr_set_float(onnx, TG_ATTR_SOFTCAP, tg_attr_float(node, TG_ATTR_SOFTCAP));
   tg_value *made[4] = {NULL};
   tg_status status = tg_compose_attention(b, onnx, more, made, diag);

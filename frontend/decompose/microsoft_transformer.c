@@ -72,7 +72,8 @@ static tg_status attend(tg_build *b, const tg_node *node, const attention *a, tg
   tg_attr_set_int(onnx, TG_ATTR_IS_CAUSAL, tg_attr_int(node, TG_ATTR_UNIDIRECTIONAL) != 0);
   tg_attr_set_int(onnx, TG_ATTR_Q_NUM_HEADS, a->heads);
   tg_attr_set_int(onnx, TG_ATTR_KV_NUM_HEADS, a->heads);
-  tg_attr_set_float(onnx, TG_ATTR_SCALE, tg_attr_float(node, TG_ATTR_SCALE));
+  double scale = tg_attr_float(node, TG_ATTR_SCALE); /* 0: not given */
+  if (scale != 0) tg_attr_set_float(onnx, TG_ATTR_SCALE, scale);
   tg_attention_more more = {NULL, !a->bias};
   tg_status status = tg_compose_attention(b, onnx, more, made, diag);
   tg_graph_remove_node(b->graph, onnx);

@@ -30,7 +30,8 @@ static void print_attributes(FILE *out, const tg_op_info *info) {
     fprintf(out, "%s%s", printed++ ? ", " : "", attr->name);
     if (isnan(initial))
       fputs(" (required)", out);
-    else if (initial != INT32_MIN && (attr->kind == TG_KIND_INT || attr->kind == TG_KIND_FLOAT))
+    else if (initial != INT32_MIN && initial != TG_NOT_GIVEN &&
+             (attr->kind == TG_KIND_INT || attr->kind == TG_KIND_FLOAT))
       fprintf(out, " = %g", initial);
   }
 }

@@ -86,10 +86,10 @@ def softmax(x):
     return e / e.sum(-1, keepdims=True)
 
 
-def attention(q, k, v, bias=0.0, softcap=0.0):
+def attention(q, k, v, bias=0.0, softcap=0.0, scale=None):
     q, k, v = (a.astype("f8") for a in (q, k, v))
     k, v = (np.repeat(a, q.shape[1] // a.shape[1], 1) for a in (k, v))
-    scores = q @ k.swapaxes(2, 3) / np.sqrt(q.shape[3])
+    scores = q @ k.swapaxes(2, 3) * (q.shape[3] ** -0.5 if scale is None else scale)
     if softcap:
         scores = softcap * np.tanh(scores / softcap)
     return softmax(scores + bias) @ v
@@ -123,6 +123,8 @@ def attentions():
     q, k, v = normal(2, 6, 5, 8), normal(2, 2, 9, 8), normal(2, 2, 9, 10)
     case("attention_groups", "Attention", [q, k, v], [f4(attention(q, k, v))])
     case("attention_softcap", "Attention", [q, k, v], [f4(attention(q, k, v, softcap=2.0))], softcap=2.0)
+    for name, scale in ("zero", 0.0), ("negative", -0.5):
+        case("attention_scale_" + name, "Attention", [q, k, v], [f4(attention(q, k, v, scale=scale))], scale=scale)
     mask = rng.random((5, 9)) < 0.6
     mask[:, 0] = True
     case("attention_mask", "Attention", [q, k, v, mask], [f4(attention(q, k, v, np.where(mask, 0, -np.inf)))])

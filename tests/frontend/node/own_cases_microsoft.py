@@ -86,7 +86,8 @@ def multi_head_attentions(kit):
     check("_ends", [q, k, v, bias, ends], [f4(joined(attention(qb, kb, vb, np.where(np.arange(t) < ends[:, None], 0, -10000)[:, None, None])))])
     scores = normal(b, n, s, t)
     check("_scores", [q, k, v, None, None, scores], [f4(joined(attention(*(heads(p, n) for p in (q, k, v)), scores)))])
-    check("_scale", [q, k, v], [f4(joined(attention(*(heads(p, n) for p in (q, k, v)), scale=0.3)))], scale=0.3)
+    for name, scale in ("", 0.3), ("_negative", -0.3), ("_zero", 0.0):  # 0: not given
+        check("_scale" + name, [q, k, v], [f4(joined(attention(*(heads(p, n) for p in (q, k, v)), scale=scale or None)))], scale=scale)
     packed = normal(b, s, n, 3, h)
     own = [packed[:, :, :, i].swapaxes(1, 2) for i in range(3)]
     check("_packed", [packed], [f4(joined(attention(*own)))])
