@@ -35,6 +35,7 @@ bool tg_must_compose(const tg_node *node) {
   case TG_OP_CAST:
     return tg_dtype_is_narrow(tg_in(node, 0)->dtype) ||
            tg_dtype_is_narrow((tg_dtype)tg_attr_int(node, TG_ATTR_TO));
+  case TG_OP_PRELU:
   case TG_OP_RELU: return !tg_dtype_is_float(tg_in(node, 0)->dtype);
   case TG_OP_CLIP: return !has_constant_bounds(node);
   case TG_OP_TRILU: return !tg_is_constant(tg_in(node, 0));

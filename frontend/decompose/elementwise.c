@@ -65,6 +65,19 @@ tg_status tg_make_clip(tg_build *b, tg_node *node, tg_value **results, tg_diag *
 }
 
 /* Of integers. */
+/* Of integers. */
+tg_status tg_make_prelu(tg_build *b, tg_node *node, tg_value **results, tg_diag *diag) {
+  tg_value *x = tg_in(node, 0), *slope = tg_in(node, 1);
+  if (x->dtype == TG_BOOL || slope->dtype != x->dtype)
+    return tg_fail(diag, TG_INVALID, "element types %s and %s are not supported here",
+                   tg_dtype_name(x->dtype), tg_dtype_name(slope->dtype));
+  tg_value *sloped = mul(b, x, slope);
+  if (!b->failed && !tg_value_same_shape(sloped, x))
+    return tg_fail(diag, TG_INVALID, "its slope does not fit into the data's shape");
+  results[0] = tg_build_where(b, with(b, TG_OP_LESS, x, 0), sloped, x);
+  return TG_OK;
+}
+
 tg_status tg_make_relu(tg_build *b, tg_node *node, tg_value **results, tg_diag *diag) {
   tg_value *x = tg_in(node, 0);
   if (x->dtype == TG_BOOL) return tg_fail(diag, TG_INVALID, "element type bool is not supported here");

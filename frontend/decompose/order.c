@@ -28,10 +28,23 @@ static tg_value *place_of(tg_build *b, tg_value *x, int axis, bool largest, bool
   return tg_build_reduce(b, last ? TG_OP_REDUCE_MAX : TG_OP_REDUCE_MIN, at, 1u << axis);
 }
 
+static tg_value *no_places(tg_build *b, const tg_value *x, int axis, bool keep) {
+  int64_t sizes[TG_MAX_RANK];
+  tg_value_sizes(x, sizes);
+  sizes[axis] = 1;
+  tg_value *none = tg_build_constant(b, TG_I64, x->rank, sizes, NULL);
+  return keep ? none : tg_build_drop(b, none, axis);
+}
+
 tg_status tg_make_arg(tg_build *b, tg_node *node, tg_value **results, tg_diag *diag) {
   tg_value *x = tg_in(node, 0);
   int axis;
-  if (check_data(x, diag) || tg_compose_axis(node, x->rank, &axis, diag)) return TG_INVALID;
+  if (x->rank && tg_compose_axis(node, x->rank, &axis, diag)) return TG_INVALID;
+  if (x->rank && !tg_value_elements(x) && x->dims[axis].size) { /* no place is asked for */
+    results[0] = no_places(b, x, axis, tg_attr_int(node, TG_ATTR_KEEPDIMS) != 0);
+    return TG_OK;
+  }
+  if (check_data(x, diag)) return TG_INVALID;
   tg_value *place =
       place_of(b, x, axis, node->op == TG_OP_ARG_MAX, tg_attr_int(node, TG_ATTR_SELECT_LAST_INDEX) != 0);
   results[0] = tg_attr_int(node, TG_ATTR_KEEPDIMS) ? place : tg_build_drop(b, place, axis);

@@ -142,7 +142,8 @@ static tg_status plan(const resize *r, axis_plan *plans, int *axes, int *count, 
   for (int i = 0; i < *count; i++) {
     const axis_plan *p = &plans[axes[i]];
     bool same = p->from == p->to;
-    if (p->from < 1 || p->to < 1 || (!same && (p->from > MOST_SIZE || p->to > MOST_SIZE)))
+    if (!(p->scale > 0 || (!p->from && !p->to)) || (p->to && !p->from) ||
+        (!same && (p->from > MOST_SIZE || p->to > MOST_SIZE)))
       return tg_fail(diag, TG_INVALID, "dimension %d of %" PRId64 " to %" PRId64 " is not supported", axes[i],
                      p->from, p->to);
   }
@@ -217,6 +218,12 @@ static tg_value *extrapolated(tg_build *b, const resize *r, const axis_plan *p, 
   return any ? tg_build_cast(b, tg_build_where(b, outside, value, y), y->dtype) : y;
 }
 
+static tg_value *of_nothing(tg_build *b, const tg_value *x, const axis_plan *plans) {
+  int64_t sizes[TG_MAX_RANK];
+  for (int d = 0; d < x->rank; d++) sizes[d] = plans[d].to;
+  return tg_build_constant(b, x->dtype, x->rank, sizes, NULL);
+}
+
 tg_status tg_make_resize(tg_build *b, tg_node *node, tg_value **results, tg_diag *diag) {
   resize r = {.node = node,
               .mode = text_or(node, TG_ATTR_MODE, "nearest"),
@@ -235,6 +242,10 @@ tg_status tg_make_resize(tg_build *b, tg_node *node, tg_value **results, tg_diag
   double elements = 1;
   for (int d = 0; d < x->rank; d++) elements *= (double)plans[d].to;
   if (tg_compose_bounded(elements, diag)) return TG_INVALID;
+  if (!elements) {
+    results[0] = of_nothing(b, x, plans);
+    return TG_OK;
+  }
   for (int i = 0; i < count; i++) {
     const axis_plan *p = &plans[axes[i]];
     if (p->from == p->to && p->scale == 1 && !crops(&r)) continue;

@@ -135,6 +135,19 @@ static tg_status sweep(work *w, char **out_json, tg_diag *diag) {
   return status;
 }
 
+static tg_status check_policies(const tg_session_sweep_options *o, tg_diag *diag) {
+  if (o->policy_count && !o->policies)
+    return tg_fail(diag, TG_INVALID, "policies: %zu are counted, and none is given", o->policy_count);
+  for (size_t i = 0; i < o->policy_count; i++) {
+    const char *name = o->policies[i] ? o->policies[i] : "";
+    if (!tg_sweep_policy_named(name)) return tg_fail(diag, TG_INVALID, "there is no policy \"%s\"", name);
+    for (size_t k = 0; k < i; k++)
+      if (!strcmp(o->policies[k], name))
+        return tg_fail(diag, TG_INVALID, "policies: \"%s\" is named twice", name);
+  }
+  return TG_OK;
+}
+
 static tg_status sweep_guarded(tg_session *session, const tg_session_sweep_options *options, char **out_json,
                                tg_diag *diag) {
   tg_session_sweep_options own;
@@ -155,11 +168,7 @@ static tg_status sweep_guarded(tg_session *session, const tg_session_sweep_optio
   const char *accumulation = w.compile.tiling_accum;
   if (accumulation && strcmp(accumulation, "fp32") != 0 && strcmp(accumulation, "bf16sr") != 0)
     return tg_fail(diag, TG_INVALID, "tiling_accum: \"%s\" is none of fp32|bf16sr", accumulation);
-  if (own.policy_count && !own.policies)
-    return tg_fail(diag, TG_INVALID, "policies: %zu are counted, and none is given", own.policy_count);
-  for (size_t i = 0; i < own.policy_count; i++)
-    if (!own.policies[i] || !tg_sweep_policy_named(own.policies[i]))
-      return tg_fail(diag, TG_INVALID, "there is no policy \"%s\"", own.policies[i] ? own.policies[i] : "");
+  if (check_policies(&own, diag)) return TG_INVALID;
   tg_arena arena = {0};
   w.array = tg_sweep_array_name(&arena, w.compile.arch, w.compile.settings, w.compile.setting_count);
   status = sweep(&w, out_json, diag);

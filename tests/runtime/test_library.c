@@ -176,6 +176,10 @@ TG_TEST(session, a_sweep_has_its_rows_and_may_be_cancelled) {
   o.progress_user = &asked;
   EXPECT_EQ(tg_session_sweep(session, &o, &json, &diag), TG_CANCELLED);
   EXPECT(!json && asked >= 3 && strstr(diag.message, "ended"));
+  const char *const twice[] = {"mp1", "mp0", "mp1"};
+  o = (tg_session_sweep_options){.policies = twice, .policy_count = 3};
+  EXPECT_EQ(tg_session_sweep(session, &o, &json, &diag), TG_INVALID);
+  EXPECT(strstr(diag.message, "\"mp1\" is named twice") != NULL);
   o = (tg_session_sweep_options){.policies = none, .policy_count = 1};
   EXPECT_EQ(tg_session_sweep(session, &o, &json, &diag), TG_INVALID);
   EXPECT(strstr(diag.message, "mp9") != NULL);

@@ -118,6 +118,28 @@ def reductions(kit):
         kit.case("reduce_mean_" + dtype, "ReduceMean", [whole], [np.trunc(whole.mean(2)).astype(dtype)], 13, axes=[-1], keepdims=0)
 
 
+def of_nothing(kit):
+    """What has no elements: a place along an axis that has some, a size of 0 by a scale below 1."""
+    nothing, x = np.zeros((2, 0), "f4"), kit.normal(1, 1, 4, 4)
+    for op in "ArgMax", "ArgMin":
+        kit.case(op.lower() + "_for_nothing", op, [nothing], [np.zeros((1, 0), "i8")], 13, axis=0)
+        kit.case(op.lower() + "_for_nothing_dropped", op, [nothing], [np.zeros(0, "i8")], 13, axis=-2, keepdims=0)
+        kit.case(op.lower() + "_of_nothing", op, [nothing], [np.zeros((2, 1), "i8")], 13, axis=1, refused="its data is empty")
+    for mode in "nearest", "linear":
+        kit.case("resize_%s_to_nothing" % mode, "Resize", [x, None, kit.f4([1, 1, 0.1, 1])], [x[:, :, :0].copy()], 19, constants=(2,), mode=mode)
+        kit.case("resize_%s_of_nothing" % mode, "Resize", [x[:0].copy(), None, kit.f4([1, 1, 2, 3])], [np.zeros((0, 1, 8, 12), "f4")], 19,
+                 constants=(2,), mode=mode)
+    kit.case("resize_to_size_0", "Resize", [x, None, None, np.array([1, 1, 0, 4])], [x[:, :, :0].copy()], 19, constants=(3,), mode="nearest",
+             refused="dimension 2 of 4 to 0")
+
+
+def slopes(kit):
+    for dtype in "i4", "i8", "u4", "u8":
+        x, slope = kit.rng.integers(0 if dtype[0] == "u" else -50, 50, (3, 4)).astype(dtype), np.array([2, 3, 1, 0], dtype)
+        kit.case("prelu_" + dtype, "PRelu", [x, slope], [np.where(x < 0, slope * x, x)], 16)
+    kit.case("prelu_wide_slope", "PRelu", [x, np.ones((2, 3, 4), dtype)], [x], 16, refused="slope does not fit")
+
+
 def remainders(kit):
     x, y = kit.rng.uniform(-90, 90, (40, 50)).astype("f4"), kit.rng.uniform(-9, 9, 50).astype("f4")
     x[0] = np.float32(0.1) * np.arange(50, dtype="f4")
@@ -347,4 +369,4 @@ def defaults(kit):
               [("ratio", kit.f4(0.5)), ("mode", off)], inputs=listed, refused='has no input "ratio"')
 
 
-GROUPS = (defaults, quotients, wide_products, quantized, reductions, remainders, whole_products, empties, decisions, numbers_that_are_none, gathers, activations, sizes_of_one, resized_by_scales, running_statistics, collecting)
+GROUPS = (defaults, quotients, wide_products, quantized, reductions, remainders, whole_products, empties, decisions, numbers_that_are_none, gathers, activations, sizes_of_one, resized_by_scales, running_statistics, collecting, of_nothing, slopes)
