@@ -1,6 +1,7 @@
 /* Windows over three spatial dimensions, as windows over two. */
 #include "frontend/base/math.h"
 #include "frontend/decompose/compose.h"
+#include "frontend/infer/window.h"
 
 #include <inttypes.h>
 #include <string.h>
@@ -182,15 +183,14 @@ static tg_value *spread(tg_build *b, tg_value *x, int64_t stride) {
 tg_status tg_make_conv_transpose_3d(tg_build *b, tg_node *node, tg_value **results, tg_diag *diag) {
   volume v;
   tg_value *x = tg_in(node, 0), *w = tg_in(node, 1);
+  tg_window_shape window;
   int64_t more[SPATIAL], group = tg_attr_int(node, TG_ATTR_GROUP), offsets[256], pads[10] = {0};
-  int count;
-  const char *mode = tg_attr_text(node, TG_ATTR_AUTO_PAD);
-  tg_attr_ints(node, TG_ATTR_OUTPUT_SHAPE, &count);
-  if (count || (*mode && strcmp(mode, "NOTSET")))
-    return tg_fail(diag, TG_INVALID, "output_shape and auto_pad are not supported for data of rank 5");
   if (read_volume(node, w, &v, diag) || check_kernel(v.kernel[0], diag) ||
-      read_list(node, TG_ATTR_OUTPUT_PADDING, SPATIAL, 0, 0, more, diag))
+      tg_window_read_any(node, &window, diag) ||
+      tg_window_place_transposed(b->graph, node, &window, more, diag))
     return TG_INVALID;
+  memcpy(v.begin, window.begin, sizeof v.begin);
+  memcpy(v.end, window.end, sizeof v.end);
   int64_t reach = (v.kernel[0] - 1) * v.dilation[0];
   int64_t depth = (v.in[0] - 1) * v.stride[0] + reach + 1 - v.begin[0] - v.end[0] + more[0];
   if (depth < 1 || w->dims[0].size != x->dims[1].size || group < 1 || x->dims[1].size % group)

@@ -35,6 +35,10 @@ tg_status tg_window_read_kernel(const tg_node *node, const tg_value *weights, tg
 tg_status tg_window_place(tg_window_shape *w, bool ceil_mode, tg_diag *diag);
 /* kernel and `out` of a pool, from its attributes. */
 tg_status tg_window_place_pool(const tg_node *node, tg_window_shape *w, tg_diag *diag);
+/* kernel, padding and `out` of a ConvTranspose, of its pads, auto_pad, output_padding and output_shape. `out_added`: what
+ * its result has behind the last window. */
+tg_status tg_window_place_transposed(tg_graph *graph, tg_node *node, tg_window_shape *w, int64_t *out_added,
+                                     tg_diag *diag);
 /* Do weights of `out` channels, `in_of_group` inputs each, fit `in` channels? A bias (or NULL) must have
  * `biased` elements. */
 tg_status tg_window_check_groups(const tg_node *node, int64_t in, int64_t in_of_group, int64_t out,

@@ -97,21 +97,26 @@ static void drop_leading_shape(tg_graph *graph, tg_node *node, int rank) {
   if (count == rank + 2) tg_attr_set_ints(graph, node, TG_ATTR_OUTPUT_SHAPE, given + 2, rank);
 }
 
+tg_status tg_window_place_transposed(tg_graph *graph, tg_node *node, tg_window_shape *w, int64_t *out_added,
+                                     tg_diag *diag) {
+  drop_leading_shape(graph, node, w->rank);
+  if (tg_window_read_kernel(node, tg_in(node, 1), w, diag) ||
+      tg_window_read_extents(node, TG_ATTR_OUTPUT_SHAPE, w->rank, 1, 1, w->out, diag) ||
+      tg_window_read_extents(node, TG_ATTR_OUTPUT_PADDING, w->rank, 0, 0, out_added, diag))
+    return TG_INVALID;
+  for (int i = 0; i < w->rank; i++)
+    if (out_added[i] >= w->stride[i] && out_added[i] >= w->dilation[i])
+      return tg_fail(diag, TG_INVALID, "output_padding %" PRId64 " is not below stride or dilation",
+                     out_added[i]);
+  return pad_to_shape(node, w, out_added, diag);
+}
+
 tg_status tg_infer_conv_transpose(tg_graph *graph, tg_node *node, tg_diag *diag) {
   tg_window_shape w;
   int64_t channels, added[TG_MAX_SPATIAL];
-  if (tg_window_read(node, &w, diag)) return TG_INVALID;
-  drop_leading_shape(graph, node, w.rank);
-  if (tg_window_read_kernel(node, tg_in(node, 1), &w, diag) ||
-      tg_window_read_extents(node, TG_ATTR_OUTPUT_SHAPE, w.rank, 1, 1, w.out, diag) ||
-      tg_window_read_extents(node, TG_ATTR_OUTPUT_PADDING, w.rank, 0, 0, added, diag) ||
+  if (tg_window_read(node, &w, diag) || tg_window_place_transposed(graph, node, &w, added, diag) ||
       check_channels(node, &w, &channels, diag))
     return TG_INVALID;
-  for (int i = 0; i < w.rank; i++)
-    if (added[i] >= w.stride[i] && added[i] >= w.dilation[i])
-      return tg_fail(diag, TG_INVALID, "output_padding %" PRId64 " is not below stride or dilation",
-                     added[i]);
-  if (pad_to_shape(node, &w, added, diag)) return TG_INVALID;
   tg_window_write(graph, node, &w);
   tg_attr_set_ints(graph, node, TG_ATTR_OUTPUT_PADDING, added, w.rank);
   tg_attr_set_ints(graph, node, TG_ATTR_OUTPUT_SHAPE, NULL, 0); /* the pads say it now */

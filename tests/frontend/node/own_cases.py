@@ -514,6 +514,17 @@ def volumes():
             z[(n, slice(2 * (c // 3), 2 * (c // 3) + 2)) + at] += float(v[n, c, i, j, k]) * w[c, :, p, q, r].astype("f8")
     case("conv_transpose_3d", "ConvTranspose", [v, w, b[:4]], [f4(z[:, :, :6, :6, :9] + b[:4][:, None, None, None])], 13, constants=(1,), group=2,
          strides=[2, 3, 2], dilations=[1, 2, 1], pads=[1, 0, 0, 0, 0, 0], output_padding=[0, 0, 0])
+    # The same without pads, of which the modes cut.
+    whole = np.zeros((2, 4, 7, 6, 9))
+    for n, c, i, j, k, p, q, r in np.ndindex(2, 6, 3, 2, 4, 3, 2, 3):
+        whole[n, 2 * (c // 3):2 * (c // 3) + 2, 2 * i + p, 3 * j + 2 * q, 2 * k + r] += float(v[n, c, i, j, k]) * w[c, :, p, q, r].astype("f8")
+    how = dict(group=2, strides=[2, 3, 2], dilations=[1, 2, 1])
+    case("conv_transpose_3d_upper", "ConvTranspose", [v, w], [f4(whole[:, :, :6, :6, :8])], 13, auto_pad="SAME_UPPER", **how)
+    case("conv_transpose_3d_lower", "ConvTranspose", [v, w], [f4(whole[:, :, 1:, :, 1:])], 13, auto_pad="SAME_LOWER", **how)
+    case("conv_transpose_3d_valid", "ConvTranspose", [v, w], [f4(whole)], 13, auto_pad="VALID", **how)
+    longer = np.pad(whole, [(0, 0)] * 4 + [(0, 1)])
+    case("conv_transpose_3d_shape", "ConvTranspose", [v, w], [f4(longer[:, :, 1:6])], 13, output_shape=[5, 6, 10], **how)
+    case("conv_transpose_3d_beyond", "ConvTranspose", [v, w], [f4(whole)], 13, output_shape=[5, 6, 11], refused="the windows end at 9", **how)
     pads, fill = [1, 0, 1, 1, 1, 0], -np.inf
     best = windows_of(x.astype("f8"), (2, 3, 2), (2, 2, 1), (1, 1, 1), pads, fill).max((-1, -2, -3))
     case("max_pool_3d", "MaxPool", [x], [f4(best)], 12, kernel_shape=[2, 3, 2], strides=[2, 2, 1], pads=pads)
