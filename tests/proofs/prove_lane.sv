@@ -8,10 +8,10 @@
 // planted: lane.sv: assign through = prev.valid && (prev.mask & Beyond) != '0; => assign through = prev.valid && (prev.mask & Beyond & 17'h0FFF8) != '0;
 // planted: lane.sv: data_q <= data_o[From]; => data_q <= data_i[From];
 // planted: lane.sv: side_q <= prev; => side_q <= {prev[44], prev[43:1] & {43{prev[44]}}, 1'b0};
-// planted: lane.sv: assign lane_o[To].arrive = valid_q && side_q.mask[To]; => assign lane_o[To].arrive = valid_q && (side_q.mask[To] || side_q.mask == '0);
+// planted: lane.sv: assign lane_o[To].arrive = valid_q && side_q.mask[To]; => assign lane_o[To].arrive = valid_q && (side_q.mask & Beyond) != '0;
 // planted: lane.sv: assign lane_o[To].arrive = valid_q && side_q.mask[To]; => assign lane_o[To].arrive = side_q.mask[To];
 // planted: lane.sv: .req_i    (req & ~grant_q), => .req_i    (req),
-// planted: lane.sv: else grant_q <= start_i[0] ? '0 : grant; => else grant_q <= start_i[0] ? '0 : grant & ~grant_q;
+// planted: lane.sv: else grant_q <= start_i[0] ? '0 : grant; => else grant_q <= grant;
 module lane_checks #(
   parameter bit Descending = 1'b0
 ) (
