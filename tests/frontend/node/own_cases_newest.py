@@ -248,6 +248,23 @@ def regions(kit):
     case("roi_align_adaptive_old", "RoiAlign", [x, rois, batch], [wanted(0.5, (1, 2), 0, False, False)], 16, constants=(1,), output_height=1, output_width=2,
          spatial_scale=0.5, coordinate_transformation_mode="output_half_pixel")
     case("roi_align_adaptive_max", "RoiAlign", [x, rois, batch], [wanted(1.0, (2, 2), 0, True, True)], 16, output_height=2, output_width=2, mode="max")
+    image = np.array([[0], [1], [0], [0]]) % x.shape[0]
+    for name, scale, out in ("", 1.0, (2, 3)), ("_scaled", 0.7, (3, 2)), ("_fine", 0.5, (9, 8)):
+        largest = np.zeros((4, x.shape[1]) + out, "f4")
+        for r, i, k in np.ndindex(4, *out):
+            at = [np.trunc(a + np.copysign(np.float32(0.5), a)) for a in rois[r] * np.float32(scale)]
+            cut = []
+            for d, number in ((1, i), (0, k)):
+                part = np.float32(max(at[2 + d] - at[d] + 1, 1)) / np.float32(out[1 - d])
+                ends = np.floor(np.float32(number) * part) + at[d], np.ceil(np.float32(number + 1) * part) + at[d]
+                cut.append(slice(*(int(np.clip(e, 0, x.shape[3 - d])) for e in ends)))
+            inside = x[image[r, 0], :, cut[0], cut[1]]
+            if inside.size:
+                largest[r, :, i, k] = inside.max((1, 2))
+        case("max_roi_pool" + name, "MaxRoiPool", [x, np.concatenate([image.astype("f4"), rois], 1)], [largest], 1, pooled_shape=list(out),
+             spatial_scale=scale)
+    case("max_roi_pool_shape", "MaxRoiPool", [x, np.concatenate([image.astype("f4"), rois], 1)], [x], 1, pooled_shape=[2],
+         refused="pooled_shape is not two numbers")
     kit.graph("roi_align_adaptive_computed", [kit.node("Sigmoid", ["r"], ["s"]), kit.node("RoiAlign", ["x", "s", "b"], ["y"])],
               [("x", x), ("r", rois), ("b", batch)], [("y", x)], 16, refused="sampling_ratio = 0 needs rois that are constant")
 
