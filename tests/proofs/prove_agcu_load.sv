@@ -1,7 +1,8 @@
 // The load buffers of an AGCU: none over- or underflows, a burst asks for the lane only when all of its data have come, bursts
 // leave in the order in which they were pushed, each with its own number of flits, and a LOAD ends with its last burst. Every
-// third burst is followed through; what is in the flits, and the time on the link, are left out. Two buffers of two flits, a memory
-// with at most two pieces on their way.
+// third burst is followed through, and one flit of it: what leaves as it is what the conversion (a stand-in that takes two bits) made
+// of the last two pieces that it was walked with and of their data. The time on the link is left out. Two buffers of two flits, a
+// memory with at most two pieces on their way.
 // modules: row_walk burst_source agcu_load
 // constants: AgcuBuffers=2 BurstFlits=2 DramLatency=1 P=2 FlitBits=64
 // initial: zero (nothing reads a place that is not written)
@@ -12,6 +13,11 @@
 // planted: agcu_load.sv: {6'd0, push_i} - {6'd0, freed}; => {6'd0, push_i} - {6'd0, grant_i};
 // planted: agcu_load.sv: end_context_q <= head.context_id; => if (!read) end_context_q <= head.context_id;
 // planted: agcu_load.sv: req_q <= req_q ? !grant_i : complete_count_q != '0 || complete_now; => req_q <= req_q ? !grant_i : pending_count_q != '0 || complete_now;
+// planted: agcu_load.sv: write_flit_q <= piece.burst_last ? '0 : write_flit_q + 1'b1; => write_flit_q <= write_flit_q + 1'b1;
+// planted: agcu_load.sv: if (piece.burst_last) write_slot_q <= next(write_slot_q); => write_slot_q <= next(write_slot_q);
+// planted: agcu_load.sv: else partial_q <= flit; => else partial_q <= '0;
+// planted: agcu_load.sv: read_slot_q <= head_q; => read_slot_q <= tail_q;
+// planted: agcu_load.sv: if (data_valid_i && piece.flit_last) begin => if (data_valid_i) begin
 module agcu_convert (
   input logic valid_i,
   input fabric_pkg::piece_t piece_i,
@@ -19,7 +25,8 @@ module agcu_convert (
   input logic [63:0] partial_i,
   output logic [63:0] flit_o
 );
-  assign flit_o = data_i[63:0];
+  // A piece behind others of its flit (not at lane 0) stands beside the one before.
+  assign flit_o = {62'd0, piece_i.lane != 7'd0 && partial_i[0], data_i[0] ^ piece_i.fill[0]};
 endmodule
 
 module prove_agcu_load (
@@ -33,7 +40,8 @@ module prove_agcu_load (
   input logic flit_last_i,
   input logic done_i,
   input logic come_i,
-  input logic [127:0] data_i,
+  input logic data_i,
+  input logic fill_i,
   input logic grant_i
 );
   logic rst_nq = 1'b0;
@@ -61,6 +69,7 @@ module prove_agcu_load (
     next = place == 2'd2 ? 2'd0 : place + 2'd1;
   endfunction
 
+  logic within_q;  // the next piece is not the first of its flit
   fabric_pkg::piece_t piece;
   fabric_pkg::burst_t burst;
   fabric_pkg::lane_request_t request;
@@ -74,6 +83,8 @@ module prove_agcu_load (
     piece = '0;
     piece.flit_last = flit_last;
     piece.burst_last = burst_last;
+    piece.lane = {6'd0, within_q};
+    piece.fill = {31'd0, fill_i};
     burst = '0;
     burst.flits = {5'd0, two_i, !two_i};
     burst.last = last_i;
@@ -83,7 +94,7 @@ module prove_agcu_load (
   end
   agcu_load u_load (
     .clk_i, .rst_ni(rst_nq), .start_i, .push_i(push), .burst_i(burst), .done_i(done), .cost_i('0), .free_o(free),
-    .piece_valid_i(piece_valid), .piece_i(piece), .data_valid_i(come), .data_i, .req_o(req), .request_o(request),
+    .piece_valid_i(piece_valid), .piece_i(piece), .data_valid_i(come), .data_i({127'd0, data_i}), .req_o(req), .request_o(request),
     .grant_i(grant), .side_o(side), .flit_o(flit), .end_o(ended), .busy_o(busy)
   );
 
@@ -131,6 +142,45 @@ module prove_agcu_load (
     if (rst_nq) begin
       if (grant && head_q == watched) assert (request.len == {5'd0, two_q, !two_q});
       if (leave_q == watched && reading_q == 2'd1) assert (ended.valid == last_q && (!last_q || ended.context_id == {2'd0, context_q}));
+    end
+  end
+
+  // The flit that is watched: pieces on their way with what they say, and what has come of it. Numbers of bursts and flits of what
+  // comes, and of what leaves, a cycle behind its read.
+  (* anyconst *) logic second;
+  logic [2:0] fill_q, lane_q, ends_flit_q;
+  logic [1:0] come_q, leaving_q, made_q, made, wanted_q;
+  logic come_second_q, leave_second_q, leaving_second_q, sent_q;
+  assign made = {lane_q[out_q] && made_q[0], data_i ^ fill_q[out_q]};
+  always_ff @(posedge clk_i or negedge rst_nq) begin
+    if (!rst_nq) {within_q, come_q, come_second_q, sent_q} <= '0;
+    else if (start_i) {within_q, come_q, come_second_q, sent_q} <= '0;
+    else begin
+      if (piece_valid) within_q <= !flit_last;
+      if (come_burst) come_q <= next(come_q);
+      if (come && ends_flit_q[out_q]) come_second_q <= !come_burst;
+      sent_q <= reading_q != 2'd0;
+    end
+  end
+  always_ff @(posedge clk_i) begin
+    if (piece_valid) begin
+      fill_q[in_q] <= fill_i;
+      lane_q[in_q] <= within_q;
+      ends_flit_q[in_q] <= flit_last;
+    end
+    if (come) begin
+      made_q <= made;
+      if (ends_flit_q[out_q] && come_q == watched && come_second_q == second) wanted_q <= made;
+    end
+    if (grant) leave_second_q <= 1'b0;
+    else if (reading_q != 2'd0) leave_second_q <= 1'b1;
+    leaving_q <= leave_q;
+    leaving_second_q <= leave_second_q;
+  end
+  always_ff @(posedge clk_i) begin
+    if (rst_nq && sent_q) begin
+      assert (side.valid);
+      if (leaving_q == watched && leaving_second_q == second) assert (flit[1:0] == wanted_q);
     end
   end
 endmodule
