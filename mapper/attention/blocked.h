@@ -21,9 +21,10 @@ enum {
   TG_BLOCKED_VOPS = 4,
 };
 
-/* Bank rows of a row's state: maximum, sum, and what its result so far is multiplied by. The state of a row without keys
- * is a maximum and a sum; its result is a vector in the place of the latter two. */
-enum { TG_STATE_MAXIMUM, TG_STATE_SUM, TG_STATE_CHANGE, TG_STATE_ROWS };
+/* A row's state, a bank row each: maximum, sum, and what its result so far is multiplied by; of all rows one number, then
+ * the next. The first element counts. The state of a row without keys is two vectors, a maximum and a sum; its result is
+ * one. */
+enum { TG_STATE_MAXIMUM, TG_STATE_SUM, TG_STATE_CHANGE, TG_STATE_ROWS, TG_STATE_NO_KEYS = 4 };
 
 typedef struct tg_blocked {
   const tg_kernel *kernel;
@@ -34,6 +35,7 @@ typedef struct tg_blocked {
   tg_dtype weights; /* format of what is multiplied with values */
   uint32_t block, blocks;
   int unroll, added; /* vectors of scores, and of results, at a time */
+  int together;      /* rows whose weights are made at a time: 1, or 2, whose numbers share a vector */
   int words[2 * TG_SEGMENTS];
 
   tg_attention_grid grid;
@@ -65,9 +67,11 @@ static inline bool tg_blocked_has_logsum(const tg_blocked *a) { return a->column
 static inline bool tg_blocked_is_ragged(const tg_blocked *a) {
   return a->keys != (int64_t)a->block * a->blocks;
 }
-/* Streams of the first VOP: scores, operands, each `unroll`; then weights; then numbers of the state. */
+/* Vectors of scores at a time, `unroll` of each row. */
+static inline int tg_blocked_vectors(const tg_blocked *a) { return a->together * a->unroll; }
+/* Streams of the first VOP: scores, operands, each by vectors; then weights; then numbers of the state. */
 static inline int tg_blocked_weights_stream(const tg_blocked *a) {
-  return (tg_blocked_multiplies(a) + a->operand_count) * a->unroll;
+  return (tg_blocked_multiplies(a) + a->operand_count) * tg_blocked_vectors(a);
 }
 
 /* The products of a chunk, as the sizes of their blocks are asked for. */
@@ -118,7 +122,7 @@ bool tg_describe_blocked(const tg_compile *c, const tg_kernel *kernel, tg_blocke
 /* False if nothing fits. */
 bool tg_tile_blocked(const tg_compile *c, tg_blocked *a);
 bool tg_blocked_microcode(const tg_compile *c, const tg_blocked *a, tg_mc *mc);
-/* The most vectors at a time for which streams, words and registers suffice; false: not even one. */
+/* The most vectors at a time for which streams, words and registers suffice, of a->together rows; false: not even one. */
 bool tg_blocked_set_microcode(const tg_compile *c, tg_blocked *a);
 
 #endif

@@ -54,8 +54,9 @@ void tg_blocked_plan_channels(const tg_params *m, const tg_blocked *a,
   }
   plan_load(&plans[TG_BLOCKED_VALUES], tg_gemm_b_rows(m, &a->context, &second), 2);
   plan_between(&plans[TG_BLOCKED_PROBABILITIES], (uint64_t)a->grid.rows * tg_blocked_weight_row(m, a), 2);
-  plans[TG_BLOCKED_STATE].room = (tg_room){
-      (uint64_t)TG_STATE_ROWS * (a->grid.rows + 1) + (uint64_t)a->grid.rows * tg_blocked_sum_row(m, a), 2};
+  plans[TG_BLOCKED_STATE].room = (tg_room){(uint64_t)TG_STATE_ROWS * a->grid.rows + TG_STATE_NO_KEYS +
+                                               (uint64_t)a->grid.rows * tg_blocked_sum_row(m, a),
+                                           2};
   plan_between(&plans[TG_BLOCKED_OUT], (uint64_t)a->grid.rows * tg_blocked_out_row(m, a), a->copies);
   if (a->operand_count) plan_load(&plans[TG_BLOCKED_OPERANDS_ALL], 0, a->operand_copies);
   for (int x = 0; x < a->operand_count; x++) {

@@ -165,11 +165,11 @@ static tg_stream *set_stream(const writer *w, tg_instr *in, int stream, int kind
 }
 
 static void set_accumulator(const writer *w, tg_instr *in, int stream, uint32_t unit, uint32_t first,
-                            uint32_t vector) {
+                            uint32_t row, uint32_t vector) {
   tg_stream *s = tg_stream_of_mut(&in->vx, stream);
   s->kind = TG_STREAM_ACC;
   s->at.base = unit % 2 * tg_acc_rows(w->e->b.m) + first;
-  s->row[2] = 1;
+  s->row[2] = row;
   s->j[1] = vector;
 }
 
@@ -184,21 +184,28 @@ static void set_results(const writer *w, tg_instr *in, int stream, bool store, u
   const tg_params *m = w->e->b.m;
   const tg_blocked *a = w->e->a;
   tg_buffer state = state_of(w, unit + 1);
-  uint32_t first = TG_STATE_ROWS * (a->grid.rows + 1), vector = tg_kind_flits(m, TG_STREAM_FP32, tg_lanes(m));
+  uint32_t first = TG_STATE_ROWS * a->grid.rows + TG_STATE_NO_KEYS,
+           vector = tg_kind_flits(m, TG_STREAM_FP32, tg_lanes(m));
   for (uint32_t u = 0; u < (uint32_t)a->added; u++)
     set_stream(w, in, stream++, TG_STREAM_FP32, store, &state, first + u * vector, tg_blocked_sum_row(m, a),
                vector * (uint32_t)a->added);
 }
 
-/* A number of each row's state behind unit `unit`, or before any. */
+/* A number of each row's state behind unit `unit`, or before any, as W reads and writes it: a vector of `together` rows. */
 enum { BEFORE_ALL = -1 };
-static void set_state(const writer *w, tg_instr *in, int stream, int number, bool store, int unit) {
-  const emission *e = w->e;
+static void set_states(const writer *w, tg_instr *in, int stream, int number, bool store, int unit) {
+  const tg_blocked *a = w->e->a;
   bool before = unit == BEFORE_ALL;
   tg_buffer state = state_of(w, before ? 1 : (uint32_t)unit);
-  uint32_t first = (before ? TG_STATE_ROWS * e->a->grid.rows : 0) + (uint32_t)number;
-  set_stream(w, in, stream, store ? TG_STREAM_FP32 : TG_STREAM_SPLAT32, store, &state, first,
-             before ? 0 : TG_STATE_ROWS, 0);
+  uint32_t rows = a->grid.rows, index = (uint32_t)number,
+           first = before ? TG_STATE_ROWS * rows + index * (TG_STATE_NO_KEYS / 2) : index * rows;
+  set_stream(w, in, stream, store || a->together > 1 ? TG_STREAM_FP32 : TG_STREAM_SPLAT32, store, &state,
+             first, before ? 0 : (uint32_t)a->together, 0);
+}
+/* The same in all lanes, for a row. */
+static void set_state(const writer *w, tg_instr *in, int stream, int number, int unit) {
+  tg_buffer state = state_of(w, (uint32_t)unit);
+  set_stream(w, in, stream, TG_STREAM_SPLAT32, false, &state, (uint32_t)number * w->e->a->grid.rows, 1, 0);
 }
 
 static void set_operands(const writer *w, tg_instr *in, uint32_t unit) {
@@ -209,9 +216,10 @@ static void set_operands(const writer *w, tg_instr *in, uint32_t unit) {
     tg_buffer buffer = slot_of(&w->e->channels[TG_BLOCKED_OPERAND + x].ring, unit);
     uint32_t row = a->operand[x].rows == 1 ? 0 : tg_blocked_operand_row(m, a, x),
              vector = number ? 0 : tg_kind_flits(m, a->operand_kind[x], tg_lanes(m));
-    for (int u = 0; u < a->unroll; u++)
-      set_stream(w, in, (tg_blocked_multiplies(a) + x) * a->unroll + u, a->operand_kind[x], false, &buffer,
-                 (uint32_t)u * vector, row, vector * (uint32_t)a->unroll);
+    for (int v = 0; v < tg_blocked_vectors(a); v++)
+      set_stream(w, in, (tg_blocked_multiplies(a) + x) * tg_blocked_vectors(a) + v, a->operand_kind[x], false,
+                 &buffer, (uint32_t)(v / a->unroll) * row + (uint32_t)(v % a->unroll) * vector,
+                 row * (uint32_t)a->together, vector * (uint32_t)a->unroll);
   }
 }
 
@@ -225,14 +233,16 @@ static int64_t columns_of(const tg_blocked *a, uint32_t block) {
 static void push_weights(const writer *w, uint32_t unit, uint32_t block) {
   const tg_params *m = w->e->b.m;
   const tg_blocked *a = w->e->a;
-  uint32_t lanes = tg_lanes(m), unroll = (uint32_t)a->unroll;
-  tg_instr *in = push_vop(w, 0, a->grid.rows);
+  uint32_t lanes = tg_lanes(m), unroll = (uint32_t)a->unroll, together = (uint32_t)a->together,
+           vectors = together * unroll;
+  tg_instr *in = push_vop(w, 0, a->grid.rows / together);
   in->vx.seg_repeat = 1 << 1 | 1 << 3;
   in->vx.j_count[1] = a->block / lanes / unroll;
   in->vx.tail_step = (int64_t)lanes * unroll;
-  in->vx.tail_n = columns_of(a, block);
-  for (uint32_t u = 0; u < unroll && tg_blocked_multiplies(a); u++)
-    set_accumulator(w, in, (int)u, unit, u * a->grid.rows, a->grid.rows * unroll);
+  in->vx.tail_n = together > 1 ? lanes / together : columns_of(a, block);
+  for (uint32_t v = 0; v < vectors && tg_blocked_multiplies(a); v++)
+    set_accumulator(w, in, (int)v, unit, v % unroll * a->grid.rows + v / unroll, together,
+                    a->grid.rows * unroll);
   set_operands(w, in, unit);
   tg_buffer weights = slot_of(&w->e->channels[TG_BLOCKED_PROBABILITIES].ring, unit);
   int kind = a->weights == TG_BF16  ? TG_STREAM_BF16
@@ -240,12 +250,13 @@ static void push_weights(const writer *w, uint32_t unit, uint32_t block) {
                                     : TG_STREAM_FP32,
       stream = tg_blocked_weights_stream(a);
   uint32_t vector = tg_kind_flits(m, kind, lanes), row = tg_blocked_weight_row(m, a);
-  for (uint32_t u = 0; u < unroll; u++)
-    set_stream(w, in, stream++, kind, true, &weights, u * vector, row, vector * unroll);
+  for (uint32_t v = 0; v < vectors; v++)
+    set_stream(w, in, stream++, kind, true, &weights, v / unroll * row + v % unroll * vector, row * together,
+               vector * unroll);
   int before = block ? (int)(unit + 1) % 2 : BEFORE_ALL;
-  set_state(w, in, stream++, TG_STATE_MAXIMUM, false, before);
-  set_state(w, in, stream++, TG_STATE_SUM, false, before);
-  for (int number = 0; number < TG_STATE_ROWS; number++) set_state(w, in, stream++, number, true, (int)unit);
+  set_states(w, in, stream++, TG_STATE_MAXIMUM, false, before);
+  set_states(w, in, stream++, TG_STATE_SUM, false, before);
+  for (int number = 0; number < TG_STATE_ROWS; number++) set_states(w, in, stream++, number, true, (int)unit);
   if (tg_blocked_multiplies(a)) join(w, in, (tg_join){.channel = TG_BLOCKED_SCORES});
   join(w, in, (tg_join){.channel = TG_BLOCKED_PROBABILITIES, .fills = true, .wait = 1});
   if (a->operand_count) join(w, in, (tg_join){.channel = TG_BLOCKED_OPERANDS_ALL, .wait = 2, .post = 1});
@@ -258,13 +269,12 @@ static void set_sums(const writer *w, tg_instr *in, uint32_t unit, bool begins) 
   tg_buffer first = state_of(w, 0);
   in->vx.seg_repeat = 1 << 1;
   in->vx.j_count[1] = tg_blocked_width(w->e->b.m, a) / lanes / added;
-  set_state(w, in, 0, TG_STATE_CHANGE, false, (int)unit);
+  set_state(w, in, 0, TG_STATE_CHANGE, (int)unit);
   if (!begins) set_results(w, in, 1, false, unit + 1);
   for (uint32_t u = 0; u < added; u++) {
     if (begins)
-      set_stream(w, in, 1 + (int)u, TG_STREAM_FP32, false, &first,
-                 TG_STATE_ROWS * a->grid.rows + TG_STATE_SUM, 0, 0);
-    set_accumulator(w, in, (int)(1 + added + u), unit, at + u * a->grid.rows, a->grid.rows * added);
+      set_stream(w, in, 1 + (int)u, TG_STREAM_FP32, false, &first, TG_STATE_ROWS * a->grid.rows, 0, 0);
+    set_accumulator(w, in, (int)(1 + added + u), unit, at + u * a->grid.rows, 1, a->grid.rows * added);
   }
 }
 
@@ -295,11 +305,11 @@ static void push_result(const writer *w, uint32_t first, bool loops) {
   tg_instr *in = push_vop(w, 2, a->grid.rows);
   set_sums(w, in, 1, false);
   int stream = 1 + 2 * a->added;
-  set_state(w, in, stream++, TG_STATE_SUM, false, 1);
+  set_state(w, in, stream++, TG_STATE_SUM, 1);
   for (uint32_t u = 0; u < (uint32_t)a->added; u++)
     set_out(w, in, stream++, u, (uint32_t)a->added, first, loops);
   if (tg_blocked_has_logsum(a)) {
-    set_state(w, in, stream++, TG_STATE_MAXIMUM, false, 1);
+    set_state(w, in, stream++, TG_STATE_MAXIMUM, 1);
     for (int i = 0; i < tg_blocked_vectors_behind(m, a); i++)
       set_out(w, in, stream++, tg_blocked_width(m, a) / tg_lanes(m) + (uint32_t)i, 0, first, loops);
     in->vx.tail_step = (int64_t)tg_lanes(m) * a->added;
@@ -314,9 +324,9 @@ static void push_begin(const writer *w) {
   tg_instr *in = push_vop(w, 3, 1);
   tg_buffer result = state_of(w, 0), state = state_of(w, 1);
   uint32_t first = TG_STATE_ROWS * w->e->a->grid.rows;
-  set_stream(w, in, 0, TG_STREAM_FP32, true, &state, first + TG_STATE_MAXIMUM, 0, 0);
-  set_stream(w, in, 1, TG_STREAM_FP32, true, &state, first + TG_STATE_SUM, 0, 0);
-  set_stream(w, in, 2, TG_STREAM_FP32, true, &result, first + TG_STATE_SUM, 0, 0);
+  set_stream(w, in, 0, TG_STREAM_FP32, true, &state, first, 0, 0);
+  set_stream(w, in, 1, TG_STREAM_FP32, true, &state, first + TG_STATE_NO_KEYS / 2, 0, 0);
+  set_stream(w, in, 2, TG_STREAM_FP32, true, &result, first, 0, 0);
 }
 
 static void push_vop_pair(const writer *w, uint32_t block) {

@@ -85,7 +85,8 @@ static void add_units(const list *s) {
       .seat = TG_UNIT_VX,
       .nest = TG_NEST_OWN,
       .slots = VOPS,
-      .cycles = tg_attention_vop_cycles(m, a->grid.rows, w[0] + each * w[1] + w[2] + each * w[3] + w[4]) +
+      .cycles = tg_attention_vop_cycles(m, (double)a->grid.rows / a->together,
+                                        w[0] + each * w[1] + w[2] + each * w[3] + w[4]) +
                 tg_attention_vop_cycles(m, a->grid.rows,
                                         w[TG_BLOCKED_ADD] + groups / a->added * w[TG_BLOCKED_ADD + 1])};
   tg_stages_add(s->out, &multiply);

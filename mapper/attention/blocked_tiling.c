@@ -64,6 +64,7 @@ static void consider_chunks(const tg_compile *c, tg_blocked a, tg_blocked *best)
 static void consider_rows(const tg_compile *c, tg_blocked a, uint32_t pieces, int64_t tile_rows,
                           tg_blocked *best) {
   a.grid.rows = a.grid.piece * pieces;
+  if (a.grid.rows % (uint32_t)a.together) return;
   a.grid.row_blocks = (uint32_t)tg_div_up(tile_rows, a.grid.rows);
   consider_chunks(c, a, best);
 }
@@ -82,9 +83,12 @@ static void consider_group(const tg_compile *c, tg_blocked a, tg_blocked *best) 
       a.grid.piece = (uint32_t)tg_div_up(rows, pieces + more);
       consider_rows(c, a, pieces + more, tile_rows, best);
     }
-    a.grid.piece = (uint32_t)tg_div_up(rows, pieces);
-    a.grid.piece = (uint32_t)tg_round_up(a.grid.piece, m->fma_latency); /* vx takes as many rows at a time */
-    if (a.grid.piece <= share) consider_rows(c, a, pieces, tile_rows, best);
+    /* vx takes as many rows at a time */
+    const int64_t steps[] = {m->fma_latency, (int64_t)m->fma_latency * a.together, a.together};
+    for (int i = 0; i < (a.together > 1 ? 3 : 1); i++) {
+      a.grid.piece = (uint32_t)tg_round_up(tg_div_up(rows, pieces), steps[i]);
+      if (a.grid.piece <= share) consider_rows(c, a, pieces, tile_rows, best);
+    }
   }
 }
 

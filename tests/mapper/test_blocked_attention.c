@@ -38,6 +38,14 @@ static const model models[] = {
      "graph \"g\"\ninput %q: f32[3,40,64]\ninput %k: f32[3,64,150]\ninput %v: f32[3,150,33]\n"
      "const %scale: f32[] = [0.125]\n%s = MatMul(%q, %k) @0\n%scaled = Mul(%s, %scale) @1\n"
      "%p = Softmax(%scaled) axis=-1 @2\n%y = MatMul(%p, %v) @3\noutput \"y\" %y: f32\n"},
+    {"rows by two, 256 keys",
+     "graph \"g\"\ninput %q: f32[4,130,32]\ninput %k: f32[4,32,256]\ninput %v: f32[4,256,32]\n"
+     "const %scale: f32[] = [0.176776695]\n%s = MatMul(%q, %k) @0\n%scaled = Mul(%s, %scale) @1\n"
+     "%p = Softmax(%scaled) axis=-1 @2\n%y = MatMul(%p, %v) @3\noutput \"y\" %y: f32\n"},
+    {"rows by two, a mask, 128 keys",
+     "graph \"g\"\ninput %q: f32[2,67,8]\ninput %k: f32[2,8,128]\ninput %v: f32[2,128,16]\n"
+     "input %m: f32[67,128]\n%s = MatMul(%q, %k) @0\n%masked = Add(%s, %m) @1\n"
+     "%p = Softmax(%masked) axis=-1 @2\n%y = MatMul(%p, %v) @3\noutput \"y\" %y: f32\n"},
     {"a key and a value for all, 70 keys",
      "graph \"g\"\ninput %q: f32[5,3,33,4]\ninput %k: f32[4,70]\ninput %v: f32[5,1,70,3]\n"
      "%s = MatMul(%q, %k) @3\n%n = Neg(%s) @4\n%p = Softmax(%n) axis=-1 @5\n"
@@ -47,7 +55,7 @@ static const model models[] = {
      "%kt = Transpose(%k) perm=[0,2,1]\n%s = MatMul(%q, %kt) @0\n%p = Softmax(%s) axis=-1 @1\n"
      "%y = MatMul(%p, %v) @2\noutput \"y\" %y: f32\noutput \"s\" %s: f32\n"},
 };
-enum { SCORES_ARE_READ = 5 };
+enum { SCORES_ARE_READ = 7 };
 
 typedef struct place {
   const char *name, *arch, *settings[4];
