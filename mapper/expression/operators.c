@@ -113,7 +113,10 @@ tg_mc_ref tg_emit_operator(tg_emitter *e, const tg_node *node, bool *out_exact) 
   tg_mc_ref x = tg_emitter_fetch(e, tg_in(node, 0));
   tg_mc_accuracy accuracy = tg_out(node)->dtype == TG_F32 ? TG_MC_SINGLE : TG_MC_NARROW;
   switch (node->op) {
-  case TG_OP_DIV: return tg_mc_divide(mc, x, tg_emitter_fetch(e, tg_in(node, 1)), accuracy);
+  case TG_OP_DIV:
+    return tg_is_scalar_constant(tg_in(node, 1))
+               ? tg_mc_divide_by(mc, x, tg_scalar_value(tg_in(node, 1)), accuracy)
+               : tg_mc_divide(mc, x, tg_emitter_fetch(e, tg_in(node, 1)), accuracy);
   case TG_OP_RELU: *out_exact = true; return tg_mc_alu(mc, TG_ALU_max, x, tg_mc_const(mc, 0.0f), TG_MC_NONE);
   case TG_OP_SIGMOID: return tg_mc_sigmoid(mc, x, accuracy);
   case TG_OP_TANH: return tg_mc_tanh(mc, x, accuracy);

@@ -35,6 +35,8 @@ tg_mc_function tg_mc_round, tg_mc_floor, tg_mc_ceil, tg_mc_sign;
 bool tg_mc_has_power(float exponent);
 tg_mc_ref tg_mc_power(tg_mc *mc, tg_mc_ref x, float exponent, tg_mc_accuracy accuracy);
 tg_mc_ref tg_mc_divide(tg_mc *mc, tg_mc_ref a, tg_mc_ref b, tg_mc_accuracy accuracy);
+/* a / divisor: a product or two where the reciprocal of the number is no subnormal, else tg_mc_divide. */
+tg_mc_ref tg_mc_divide_by(tg_mc *mc, tg_mc_ref a, float divisor, tg_mc_accuracy accuracy);
 /* 1/x of x in [2^-126, 2^126), infinity or NaN. */
 tg_mc_ref tg_mc_reciprocal_normal(tg_mc *mc, tg_mc_ref x);
 

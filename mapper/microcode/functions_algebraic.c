@@ -3,6 +3,8 @@
  * scale turns what comes of it into 0, infinity or NaN. */
 #include "mapper/microcode/functions_internal.h"
 
+#include <math.h>
+
 /* 1 + f + f^2 times the seed y, f = 1 - m y; the error of the seed cubed is 2^-26. */
 static tg_mc_ref refine(tg_mc *mc, tg_mc_ref minus_m, tg_mc_ref y, tg_mc_accuracy accuracy) {
   tg_mc_ref f = ALU3(fma, minus_m, y, CONST(1.0f));
@@ -29,6 +31,20 @@ tg_mc_ref tg_mc_divide(tg_mc *mc, tg_mc_ref a, tg_mc_ref b, tg_mc_accuracy accur
   if (accuracy == TG_MC_NARROW) return ALU2(scale, ALU2(mul, q, ALU2(sub, CONST(1.0f), e)), k);
   tg_mc_ref more = ALU2(mul, e, ALU2(sub, e, CONST(0x1.000044p+0f)));
   return ALU2(scale, ALU3(fma, m, y, ALU2(mul, q, more)), k);
+}
+
+/* The reciprocal as a sum of two numbers of one sign, so that an infinity times both is one. The sum's relative error
+ * is below 2^-47, so a product that is rounded once is the nearest number but where two are about as near. Where the
+ * smaller product is rounded to a subnormal, too, the result is within 1 ulp. */
+tg_mc_ref tg_mc_divide_by(tg_mc *mc, tg_mc_ref a, float divisor, tg_mc_accuracy accuracy) {
+  double inverse = 1 / (double)divisor;
+  float nearest = (float)inverse, high = nearest;
+  if (isfinite(nearest) && nearest != 0 && nearest == inverse) return ALU2(mul, a, CONST(nearest));
+  if (!(fabsf(divisor) >= 0x1p-100f && fabsf(divisor) <= 0x1p+100f))
+    return tg_mc_divide(mc, a, CONST(divisor), accuracy);
+  if (accuracy == TG_MC_NARROW) return ALU2(mul, a, CONST(nearest));
+  if (fabs(high) > fabs(inverse)) high = nextafterf(high, 0);
+  return ALU3(fma, a, CONST(high), ALU2(mul, a, CONST((float)(inverse - high))));
 }
 
 /* What square root and reciprocal root share: t = x 2^h and m = x 4^h in [1, 4), so sqrt x = t / sqrt m and

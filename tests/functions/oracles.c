@@ -102,6 +102,22 @@ POWER(minus_1_5, -1.5f)
 POWER(5, 5.0f)
 POWER(100_5, 100.5f)
 
+/* Quotients by a few numbers, which the microprogram takes as numbers. */
+#define QUOTIENT(name, divisor)                                                                              \
+  static double quotient_##name(double x) { return x / (double)(divisor); }                                  \
+  static tg_mc_ref divide_by_##name(tg_mc *mc, tg_mc_ref x, tg_mc_accuracy accuracy) {                       \
+    return tg_mc_divide_by(mc, x, divisor, accuracy);                                                        \
+  }                                                                                                          \
+  static void exact_by_##name(void *to, const void *from) {                                                  \
+    mpfr_div_d(to, from, (double)(divisor), MPFR_RNDN);                                                      \
+  }
+QUOTIENT(root_2, 0x1.6a09e6p+0f)
+QUOTIENT(minus_3, -3.0f)
+QUOTIENT(8, 8.0f)
+QUOTIENT(0_3, 0.3f)
+QUOTIENT(large, 0x1.fffffep+99f)
+QUOTIENT(small, -0x1.fffffep-100f)
+
 static double reciprocal(double x) { return 1 / x; }
 static double rsqrt(double x) { return 1 / sqrt(x); }
 
