@@ -12,17 +12,19 @@
 /* --- the tables */
 
 enum { REPEATS = 0x100 };
-#define KIND_FLAG       TG_OPTION_FLAG
-#define KIND_CHOICE     TG_OPTION_CHOICE
-#define KIND_COUNT      TG_OPTION_COUNT_ARG
-#define KIND_NUMBER     TG_OPTION_NUMBER
-#define KIND_REAL       TG_OPTION_REAL
-#define KIND_TEXT       TG_OPTION_TEXT
-#define KIND_FILE       TG_OPTION_FILE
-#define KIND_MAYBE_FILE TG_OPTION_MAYBE_FILE
-#define KIND_FOLDER     TG_OPTION_FOLDER
-#define KIND_LIST(kind) (KIND_##kind | REPEATS)
-#define IN(command)     (1u << TG_COMMAND_##command)
+#define KIND_FLAG          TG_OPTION_FLAG
+#define KIND_CHOICE        TG_OPTION_CHOICE
+#define KIND_COUNT         TG_OPTION_COUNT_ARG
+#define KIND_NUMBER        TG_OPTION_NUMBER
+#define KIND_REAL          TG_OPTION_REAL
+#define KIND_TEXT          TG_OPTION_TEXT
+#define KIND_FILE          TG_OPTION_FILE
+#define KIND_NAMED_FILE    TG_OPTION_NAMED_FILE
+#define KIND_WRITTEN       TG_OPTION_WRITTEN
+#define KIND_MAYBE_WRITTEN TG_OPTION_MAYBE_WRITTEN
+#define KIND_FOLDER        TG_OPTION_FOLDER
+#define KIND_LIST(kind)    (KIND_##kind | REPEATS)
+#define IN(command)        (1u << TG_COMMAND_##command)
 
 static const tg_command_info commands[] = {
 #define COMMAND(id, name, operands, summary) {#name, operands, summary},
@@ -122,7 +124,7 @@ static bool is_real(const char *value) {
 static tg_status check_value(const tg_option_info *info, const char *value, tg_diag *diag) {
   switch (info->kind) {
   case TG_OPTION_FLAG:
-  case TG_OPTION_MAYBE_FILE: return TG_OK;
+  case TG_OPTION_MAYBE_WRITTEN: return TG_OK;
   case TG_OPTION_CHOICE:
     if (is_choice(info->choices, value)) return TG_OK;
     return tg_fail(diag, TG_INVALID, "--%s: \"%s\" is none of %s", info->name, value, info->choices);
@@ -207,7 +209,7 @@ static tg_status bad_option(tg_arena *arena, const tg_options *options, poptCont
 
 static unsigned arguments_of(tg_option_kind kind) {
   if (kind == TG_OPTION_FLAG) return POPT_ARG_NONE;
-  return kind == TG_OPTION_MAYBE_FILE ? POPT_ARG_STRING | POPT_ARGFLAG_OPTIONAL : POPT_ARG_STRING;
+  return kind == TG_OPTION_MAYBE_WRITTEN ? POPT_ARG_STRING | POPT_ARGFLAG_OPTIONAL : POPT_ARG_STRING;
 }
 
 /* The rows of popt for one command; val is the option's id + 1. */

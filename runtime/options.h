@@ -35,7 +35,9 @@ typedef enum tg_option_kind {
   TG_OPTION_REAL,
   TG_OPTION_TEXT,
   TG_OPTION_FILE,
-  TG_OPTION_MAYBE_FILE,
+  TG_OPTION_NAMED_FILE,
+  TG_OPTION_WRITTEN,
+  TG_OPTION_MAYBE_WRITTEN,
   TG_OPTION_FOLDER,
 } tg_option_kind;
 
@@ -64,6 +66,11 @@ typedef struct tg_options {
 
 const tg_command_info *tg_command_get(tg_command_id command);
 const tg_option_info *tg_option_get(tg_option_id option);
+
+/* Is the option's value a file that the command writes? */
+static inline bool tg_option_is_written(const tg_option_info *info) {
+  return info->kind == TG_OPTION_WRITTEN || info->kind == TG_OPTION_MAYBE_WRITTEN;
+}
 
 /* Parses the arguments that follow the program's name; the first is the command. TG_INVALID with one line: an
  * unknown command or option, a value out of range, something that exists in our contract but not yet. */

@@ -62,6 +62,9 @@ const char *tg_tensor_file(tg_arena *arena, const char *folder, const char *tens
                            int count);
 /* --report says what it is by its end, and is refused now, not after hours of simulation. */
 tg_status tg_check_reports(tg_context *context);
+/* TG_INVALID: a file that an option writes is one that the command line names to be read, or is written by another option,
+ * too; by device and inode, links followed. */
+tg_status tg_check_overwriting(tg_context *context);
 /* Makes a folder that may be there. */
 tg_status tg_make_folder(tg_context *context, const char *folder);
 

@@ -7,7 +7,7 @@
 #include <string.h>
 
 static bool is_file(const tg_option_info *info) {
-  return info->kind == TG_OPTION_FILE || info->kind == TG_OPTION_MAYBE_FILE;
+  return info->kind == TG_OPTION_FILE || tg_option_is_written(info);
 }
 
 static bool applies(int option, int command) { return tg_option_get(option)->commands >> command & 1; }

@@ -31,12 +31,9 @@ static tg_status run(tg_context *context) {
 /* A file that is to be standard output does not share it with what else the command says. */
 static tg_status keep_files_apart(tg_context *context) {
   const tg_options *o = &context->options;
-  for (int i = 0; i < TG_OPTION_COUNT; i++) {
-    tg_option_kind kind = tg_option_get((tg_option_id)i)->kind;
-    for (size_t v = 0; v < o->counts[i]; v++)
-      if ((kind == TG_OPTION_FILE || kind == TG_OPTION_MAYBE_FILE) && tg_output_is_standard(o->values[i][v]))
-        return tg_output_keep_apart(&context->diag);
-  }
+  for (int i = 0; i < TG_OPTION_COUNT; i++)
+    for (size_t v = 0; tg_option_is_written(tg_option_get((tg_option_id)i)) && v < o->counts[i]; v++)
+      if (tg_output_is_standard(o->values[i][v])) return tg_output_keep_apart(&context->diag);
   return TG_OK;
 }
 
@@ -67,7 +64,8 @@ static tg_status parse_and_run(tg_context *context, int argc, const char *const 
   context->verbose = tg_given(o, TG_OPT_VERBOSE);
   context->json = tg_given(o, TG_OPT_JSON);
   context->terminal = !context->quiet && isatty(STDERR_FILENO);
-  status = keep_files_apart(context);
+  status = tg_check_overwriting(context);
+  if (!status) status = keep_files_apart(context);
   return status ? status : run(context);
 }
 

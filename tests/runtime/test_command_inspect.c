@@ -252,3 +252,45 @@ TG_TEST(command, an_engine_that_is_missing_is_told_with_what_to_do) {
   EXPECT_HAS(o->err,
              "engine \"warp\": this build has no such engine; --engines available compares those it has");
 }
+
+TG_TEST(command, what_is_read_is_not_written_over) {
+  static const char *const lines[] = {
+      "compile kept.onnx -o kept.onnx",
+      "compile kept.onnx -o ./kept.onnx",
+      "compile kept.onnx -o link.onnx",
+      "compile kept.onnx -o hard.onnx",
+      "inspect kept.onnx --dot kept.onnx",
+      "inspect kept.onnx --svg link.onnx",
+      "inspect kept.onnx --export kept.onnx",
+      "inspect kept.onnx --write-cast-rules kept.onnx",
+      "inspect gemm.onnx --cast-rules kept.onnx --write-cast-rules kept.onnx",
+      "run kept.onnx --trace kept.json",
+      "run gemm.onnx --input A=kept.onnx --report kept.json",
+      "run gemm.onnx --input A=hard.npz:B --trace hard.json",
+      "run gemm.onnx --energy hard.yaml,mac=2 --report hard.json",
+      "run gemm.onnx --report new.json --report new.json",
+      "inspect gemm.onnx --dot new.dot --svg new.dot",
+      "train gemm.onnx --data kept.onnx --labels y.npy --losses hard.onnx",
+      "sweep kept.onnx --csv kept.onnx",
+      "tune kept.onnx --max-error 1 -o kept.onnx",
+      "regress kept.onnx --baseline hard.onnx --update-baseline",
+  };
+  small_models();
+  EXPECT_EQ(shell("cp gemm.onnx kept.onnx && ln -s kept.onnx link.onnx && ln -s kept.onnx kept.json && "
+                  "ln kept.onnx hard.onnx && ln kept.onnx hard.npz && ln kept.onnx hard.json && "
+                  "ln kept.onnx hard.yaml"),
+            0);
+  int before = files_here();
+  for (size_t i = 0; i < sizeof lines / sizeof *lines; i++) {
+    const outcome *o = tegula("%s", lines[i]);
+    bool said = strstr(o->err, "is read, and would be overwritten") || strstr(o->err, ", too");
+    if (o->status != 2 || !said || strchr(o->err, '\n') != o->err + strlen(o->err) - 1)
+      tg_test_fail(__FILE__, __LINE__, "%s: %d, %s", lines[i], o->status, o->err);
+  }
+  EXPECT_EQ(shell("cmp gemm.onnx kept.onnx"), 0);
+  EXPECT_EQ(files_here(), before);
+  EXPECT_EQ(tegula("inspect gemm.onnx --dot /dev/null --export /dev/null")->status, 0);
+  EXPECT_EQ(tegula("compile gemm.onnx --arch tiny -o again.tgb")->status, 0);
+  EXPECT_EQ(tegula("compile gemm.onnx --arch tiny -o again.tgb")->status,
+            0); /* what is not read is replaced */
+}
