@@ -7,8 +7,9 @@
 #include <string.h>
 
 /* Of long sections: at so many steps, and then at twice as many each time, a replay looks at its pace, and once each tile has
- * had its share, and LEAST_STEPS are made, it ends where the pace has changed by less than STEADY. */
-enum { FIRST_LOOK = 1 << 10, LEAST_STEPS = 1 << 12, LEAST_STEPS_A_TILE = 1 << 6 };
+ * had its share, each unit has issued, and LEAST_STEPS are made, it ends where the pace has changed by less than STEADY. Of a
+ * section whose loads all come before the first operation the loads alone would go on alike. */
+enum { FIRST_LOOK = 1 << 10, LEAST_STEPS = 1 << 13, LEAST_STEPS_A_TILE = 1 << 6 };
 #define STEADY 0.002
 
 /* ---- units ---- */
@@ -36,6 +37,8 @@ static void issue(tg_replay *r, uint32_t unit) {
   uint64_t end = r->now;
   u->planned = TG_REPLAY_NEVER;
   u->begun = r->now + TG_WALK_LEAD;
+  if (!u->issued) r->silent--;
+  u->issued = true;
   bool moves = x.in->common.op != TG_OP_sync && (u->kind == TG_TX || u->kind == TG_AGCU);
   if (moves) {
     tg_replay_issue_move(r, unit);
@@ -63,6 +66,7 @@ static void add_unit(tg_replay *r, tg_unit kind, uint32_t endpoint, uint32_t con
   u->planned = TG_REPLAY_NEVER;
   u->gemm.format = -1;
   if (!queue->count) return;
+  r->silent++;
   u->sequencer = TG_NEW(&r->arena, tg_sequencer);
   tg_sequencer_init(u->sequencer, kind, queue);
   u->now = tg_sequencer_peek(u->sequencer);
@@ -152,7 +156,7 @@ uint64_t tg_replay_section(const tg_params *params, const tg_section *section, c
   pace so_far[2] = {{0, 0}, {0, 0}}; /* when a quarter and a half of the steps were done */
   for (uint32_t steps = 0, next = FIRST_LOOK; r.event_count && r.now <= limits.cycles; steps++) {
     if (steps == next) {
-      if (steps >= limits.steps || (steps >= least && goes_on_alike(&r, so_far))) break;
+      if (steps >= limits.steps || (steps >= least && !r.silent && goes_on_alike(&r, so_far))) break;
       so_far[0] = so_far[1];
       so_far[1] = (pace){(double)r.now, (double)r.moved};
       next *= 2;

@@ -45,6 +45,7 @@ typedef struct tg_replay_unit {
   uint64_t begun;       /* ... if it is a LOAD or STORE */
   tg_mx_before gemm;    /* of mx: the one before */
   bool busy;            /* under way at tx, or at the port */
+  bool issued;          /* has it ever? */
   uint64_t start;       /* of that */
   uint32_t flits, flit; /* in all, and of bursts that are granted */
   tg_walk walk;
@@ -74,6 +75,7 @@ typedef struct tg_replay {
   const tg_params *m;
   tg_arena arena;
   uint32_t units, first_context; /* units of tiles come first */
+  uint32_t silent;               /* units with instructions that have not issued any */
   tg_replay_unit *unit;
   tg_replay_port *port;
   tg_replay_lane *lane; /* by endpoint and direction: those of a row, or column, share the first one's */
