@@ -18,6 +18,7 @@ typedef struct tg_context {
   size_t said_count, said_capacity;
   const uint8_t *piped; /* what came from standard input; NULL: nothing was read */
   size_t piped_size;
+  const tg_compile_options *policy; /* in place of what the options say of it (session/policy.def), or NULL */
 } tg_context;
 
 /* One command each; the status becomes the exit status, with the context's diag on stderr. */

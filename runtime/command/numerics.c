@@ -6,8 +6,11 @@
 #include <string.h>
 
 /* What --policy says, too. */
-static const tg_option_id others[] = {TG_OPT_PRESET, TG_OPT_AMP,    TG_OPT_AMP_DTYPE,     TG_OPT_HMP_LEVEL,
-                                      TG_OPT_DEVICE, TG_OPT_MATMUL, TG_OPT_CONV_PRECISION};
+static const tg_option_id others[] = {
+#define POLICY(option, member) TG_OPT_##option,
+#include "runtime/session/policy.def"
+#undef POLICY
+};
 
 /* Each once: its rows are told apart by its name. */
 tg_status tg_check_policies(tg_context *context) {
@@ -30,26 +33,6 @@ static tg_status check(tg_context *context) {
       status = tg_fail(&context->diag, TG_INVALID, "--policy says what --%s does: give one of the two",
                        tg_option_get(others[i])->name);
   return status;
-}
-
-void tg_choose_policy(tg_context *context, const char *name) {
-  const tg_compile_options *p = &tg_sweep_policy_named(name)->precision;
-  const struct {
-    tg_option_id id;
-    const char *value;
-  } says[] = {{TG_OPT_PRESET, p->preset},
-              {TG_OPT_AMP, p->amp},
-              {TG_OPT_AMP_DTYPE, p->amp_dtype},
-              {TG_OPT_HMP_LEVEL, p->hmp_opt_level},
-              {TG_OPT_DEVICE, p->autocast_device},
-              {TG_OPT_MATMUL, p->matmul_precision},
-              {TG_OPT_CONV_PRECISION, p->conv_precision}};
-  for (size_t i = 0; i < sizeof says / sizeof *says; i++) {
-    const char **values = TG_NEW_ARRAY(&context->arena, const char *, 1);
-    *values = says[i].value;
-    context->options.values[says[i].id] = values;
-    context->options.counts[says[i].id] = context->options.capacities[says[i].id] = *values != NULL;
-  }
 }
 
 static tg_status evaluate(tg_context *context, tg_session *session, double bound, json_t **out_object) {

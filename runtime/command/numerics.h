@@ -8,8 +8,6 @@
 tg_status tg_check_policies(tg_context *context);
 /* The same for `run` and `train`: they need --numerics for them. */
 tg_status tg_check_numerics(tg_context *context);
-/* In place of what the options say of precision: what is compiled from now on is under this policy. */
-void tg_choose_policy(tg_context *context, const char *name);
 /* Compiles and evaluates the model under each of them, with the inputs of the options; the table is that of
  * tg_numerics_table, and the caller's. */
 tg_status tg_numerics_by_policy(tg_context *context, double bound, json_t **out_table);

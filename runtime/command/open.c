@@ -166,29 +166,26 @@ tg_status tg_compile_options_of(tg_context *context, tg_compile_options *out_opt
                                       .setting_count = o->counts[TG_OPT_SET],
                                       .dram = tg_option_text(o, TG_OPT_DRAM, NULL),
                                       .energy = tg_option_text(o, TG_OPT_ENERGY, NULL),
-                                      .preset = tg_option_text(o, TG_OPT_PRESET, NULL),
                                       .disable_graphamp = tg_any_of(context, TG_OPT_DISABLE),
-                                      .amp = tg_option_text(o, TG_OPT_AMP, NULL),
-                                      .amp_dtype = tg_option_text(o, TG_OPT_AMP_DTYPE, NULL),
                                       .amp_out_dtype = tg_option_text(o, TG_OPT_AMP_OUT, NULL),
-                                      .hmp_opt_level = tg_option_text(o, TG_OPT_HMP_LEVEL, NULL),
                                       .bf16_ops = tg_option_text(o, TG_OPT_BF16_OPS, NULL),
                                       .fp32_ops = tg_option_text(o, TG_OPT_FP32_OPS, NULL),
-                                      .autocast_device = tg_option_text(o, TG_OPT_DEVICE, NULL),
-                                      .matmul_precision = tg_option_text(o, TG_OPT_MATMUL, NULL),
                                       .mixed_precision_ops = tg_option_text(o, TG_OPT_MIXED_OPS, NULL),
                                       .cast_rules = tg_option_text(o, TG_OPT_CAST_RULES, NULL),
                                       .tiling_accum = tg_option_text(o, TG_OPT_TILING_ACCUM, NULL),
                                       .k_tile = (int)k_tile,
                                       .seed = tg_option_number(o, TG_OPT_SEED, 1),
                                       .inference = tg_given(o, TG_OPT_INFERENCE),
-                                      .conv_precision = tg_option_text(o, TG_OPT_CONV_PRECISION, NULL),
                                       .any_tiling = tg_option_number(o, TG_OPT_ANY_TILING, 0),
                                       .opt = tg_option_text(o, TG_OPT_OPT, NULL),
                                       .attention = tg_option_text(o, TG_OPT_ATTENTION, NULL),
                                       .log = say,
                                       .log_user = context,
                                       .verbose = context->verbose};
+#define POLICY(option, member) out_options->member = tg_option_text(o, TG_OPT_##option, NULL);
+#include "runtime/session/policy.def"
+#undef POLICY
+  if (context->policy) tg_precision_take(out_options, context->policy);
   return TG_OK;
 }
 

@@ -6,6 +6,7 @@
 #include "runtime/numerics/numerics.h"
 #include "runtime/report/graph.h"
 #include "runtime/report/report.h"
+#include "runtime/sweep/sweep.h"
 #include "runtime/trace/trace.h"
 #include "runtime/training/trainer_state.h"
 
@@ -195,7 +196,7 @@ static tg_status numerics_under(tg_context *context, const char *policy, json_t 
   tg_session_run_options run = {.engine = "functional",
                                 .threads = (int)tg_option_number(&theirs, TG_OPT_THREADS, 0)};
   tg_diag *diag = &context->diag;
-  tg_choose_policy(context, policy);
+  context->policy = &tg_sweep_policy_named(policy)->precision;
   for (size_t i = 0; i < sizeof without / sizeof *without; i++) context->options.counts[without[i]] = 0;
   tg_status status = tg_load_operand(context, &session);
   if (!status) status = tg_train_set_up(context, session, &t.run);
@@ -210,6 +211,7 @@ static tg_status numerics_under(tg_context *context, const char *policy, json_t 
   tg_run_release(&t.run);
   tg_session_close(session);
   context->options = theirs;
+  context->policy = NULL;
   return status;
 }
 

@@ -165,13 +165,9 @@ static const char *policy_text(tg_arena *arena, const tg_compile_options *o, int
 static json_t *text_or_null(const char *text) { return text ? json_string(text) : json_null(); }
 
 void tg_precision_take(tg_compile_options *options, const tg_compile_options *policy) {
-  options->preset = policy->preset;
-  options->amp = policy->amp;
-  options->amp_dtype = policy->amp_dtype;
-  options->hmp_opt_level = policy->hmp_opt_level;
-  options->autocast_device = policy->autocast_device;
-  options->matmul_precision = policy->matmul_precision;
-  options->conv_precision = policy->conv_precision;
+#define POLICY(option, member) options->member = policy->member;
+#include "runtime/session/policy.def"
+#undef POLICY
 }
 
 const char *tg_precision_note(tg_arena *arena, const tg_compile_options *o, int own_rules) {
