@@ -43,7 +43,7 @@ tg_mc_ref tg_mc_divide_by(tg_mc *mc, tg_mc_ref a, float divisor, tg_mc_accuracy 
   if (!(fabsf(divisor) >= 0x1p-100f && fabsf(divisor) <= 0x1p+100f))
     return tg_mc_divide(mc, a, CONST(divisor), accuracy);
   if (accuracy == TG_MC_NARROW) return ALU2(mul, a, CONST(nearest));
-  if (fabs(high) > fabs(inverse)) high = nextafterf(high, 0);
+  if (fabs((double)high) > fabs(inverse)) high = nextafterf(high, 0);
   return ALU3(fma, a, CONST(high), ALU2(mul, a, CONST((float)(inverse - high))));
 }
 

@@ -140,9 +140,10 @@ static tg_status check_policies(const tg_session_sweep_options *o, tg_diag *diag
     return tg_fail(diag, TG_INVALID, "policies: %zu are counted, and none is given", o->policy_count);
   for (size_t i = 0; i < o->policy_count; i++) {
     const char *name = o->policies[i] ? o->policies[i] : "";
-    if (!tg_sweep_policy_named(name)) return tg_fail(diag, TG_INVALID, "there is no policy \"%s\"", name);
+    const tg_sweep_policy *policy = tg_sweep_policy_named(name);
+    if (!policy) return tg_fail(diag, TG_INVALID, "there is no policy \"%s\"", name);
     for (size_t k = 0; k < i; k++)
-      if (!strcmp(o->policies[k], name))
+      if (tg_sweep_policy_named(o->policies[k]) == policy)
         return tg_fail(diag, TG_INVALID, "policies: \"%s\" is named twice", name);
   }
   return TG_OK;
