@@ -40,7 +40,10 @@ function count(types) {
     else if (/^\$_[A-Z0-9]+_$/.test(type)) sum.gates += number;
     else if (/^\$mem|^\$scopeinfo|^\$check|^\$print|^\$assert/.test(type)) continue;
     else if (type.startsWith('$')) throw new Error(`cell ${type} is neither gate nor flip-flop`);
-    else sum.boxes[type.replace(/^\\/, '').split('$')[0]] = (sum.boxes[type] ?? 0) + number;
+    else {
+      const name = type.replace(/^\\/, '').split('$')[0]; // instances of other parameters are named apart
+      sum.boxes[name] = (sum.boxes[name] ?? 0) + number;
+    }
   }
   return sum;
 }
@@ -119,7 +122,7 @@ const result = { yosys: yosys.version, latency: LATENCY };
 function partsOf(constants) {
   const latency = { Latency: constants.FmaLatency };
   const [rows, cols] = [Number(constants.Rows), Number(constants.Cols)];
-  const tiles = rows * cols;
+  const tiles = rows * cols, contexts = Number(constants.AgcuContexts);
   return [
     { name: 'pe', top: 'pe', parameters: latency },
     { name: 'vx_alu', top: 'vx_alu', parameters: latency },
@@ -127,9 +130,11 @@ function partsOf(constants) {
     { name: 'vector unit', top: 'vx', boxes: ['vx_alu'], of: tiles },
     { name: 'scratchpad', top: 'scratchpad', of: tiles },
     { name: 'tx', top: 'tx', of: tiles },
-    { name: 'rest of a tile', top: 'tile', boxes: ['mx', 'vx', 'scratchpad', 'tx'], of: tiles },
-    { name: 'context', top: 'agcu_context', of: (rows + cols) * Number(constants.AgcuContexts) },
-    { name: 'rest of an AGCU', top: 'agcu', boxes: ['agcu_context'], of: rows + cols },
+    { name: 'its semaphores', top: 'semaphores', of: tiles },
+    { name: 'rest of a tile', top: 'tile', boxes: ['mx', 'vx', 'scratchpad', 'tx', 'semaphores'], of: tiles },
+    { name: 'context', top: 'agcu_context', of: (rows + cols) * contexts },
+    { name: "an AGCU's semaphores", top: 'semaphores', parameters: { Units: contexts, Increments: contexts + 3 }, of: rows + cols },
+    { name: 'rest of an AGCU', top: 'agcu', boxes: ['agcu_context', 'semaphores'], of: rows + cols },
     { name: 'lanes of a row', top: 'fabric_line', parameters: { N: cols + 1 }, of: rows },
     { name: 'lanes of a column', top: 'fabric_line', parameters: { N: rows + 1 }, of: cols },
     { name: 'control of a row', top: 'control_line', parameters: { N: cols }, of: rows },
