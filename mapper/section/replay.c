@@ -9,7 +9,7 @@
 /* Of long sections: at so many steps, and then at twice as many each time, a replay looks at its pace, and once each tile has
  * had its share, each unit has issued, and LEAST_STEPS are made, it ends where the pace has changed by less than STEADY. Of a
  * section whose loads all come before the first operation the loads alone would go on alike. */
-enum { FIRST_LOOK = 1 << 10, LEAST_STEPS = 1 << 13, LEAST_STEPS_A_TILE = 1 << 6 };
+enum { FIRST_LOOK = 1 << 10, LEAST_STEPS = 1 << 14, LEAST_STEPS_A_TILE = 1 << 6 };
 #define STEADY 0.002
 
 /* ---- units ---- */
