@@ -42,6 +42,7 @@ typedef struct tg_blocked {
   uint32_t chunks;                 /* of a block of keys: 1, or an even number */
   uint32_t copies, operand_copies; /* of results and of operands: 2, where there is room */
   double cycles;
+  tg_shortage lacks; /* until something fits: what the closest tiling lacks */
 } tg_blocked;
 
 /* Are the scores computed here? */
@@ -119,7 +120,7 @@ double tg_blocked_operands_cycles(const tg_params *m, const tg_blocked *a);
 
 /* False: it cannot be computed so. */
 bool tg_describe_blocked(const tg_compile *c, const tg_kernel *kernel, tg_blocked *out);
-/* False if nothing fits. */
+/* False if nothing fits; `lacks` then says what is missing. */
 bool tg_tile_blocked(const tg_compile *c, tg_blocked *a);
 bool tg_blocked_microcode(const tg_compile *c, const tg_blocked *a, tg_mc *mc);
 /* The most vectors at a time for which streams, words and registers suffice, of a->together rows; false: not even one. */

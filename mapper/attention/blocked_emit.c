@@ -1,6 +1,7 @@
 /* Emission of attention by blocks: places, channels, stores; and its class. */
 #include "mapper/attention/blocked_emission.h"
 #include "mapper/kernel/class.h"
+#include "mapper/section/need.h"
 
 typedef tg_blocked_emission emission;
 
@@ -76,8 +77,8 @@ static tg_status emit(tg_compile *c, const tg_kernel *kernel) {
   tg_build_begin(&e.b, c, name);
   if (!good || !open_channels(&e))
     return tg_fail(c->diag, TG_INVALID,
-                   "%s: a block of %u keys does not fit the array (--attention exact, or blocked:N)", name,
-                   a.block);
+                   "%s: a block of %u keys does not fit the array (--attention exact, or blocked:N)%s", name,
+                   a.block, good ? "" : tg_shortage_text(c->arena, &a.lacks));
   add_inputs(&e);
   tg_attention_plan_results(&e.b, c, &a.grid, &e.results, &a.out, a.out_kind, tg_blocked_out_width(c->m, &a),
                             (uint32_t)a.columns, &e.channels[TG_BLOCKED_OUT], &e.channels[TG_BLOCKED_AWAY]);

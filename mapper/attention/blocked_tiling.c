@@ -41,10 +41,16 @@ static void consider(const tg_compile *c, const tg_blocked *at, tg_blocked *best
   tg_blocked a = *at;
   tg_stages stages;
   tg_need need = need_of(m, &a);
-  if (!tg_need_fits(m, &need)) return;
-  tg_blocked_list_stages(m, &a, &stages);
-  tg_need_stages(&need, &stages);
-  if (!tg_need_fits(m, &need)) return;
+  bool fits = tg_need_fits(m, &need);
+  if (fits) {
+    tg_blocked_list_stages(m, &a, &stages);
+    tg_need_stages(&need, &stages);
+    fits = tg_need_fits(m, &need);
+  }
+  if (!fits) {
+    tg_need_note(m, &need, &best->lacks);
+    return;
+  }
   estimate(m, &a, &stages);
   if (c->options.any_tiling) a.cycles = tg_randomized_cycles(c, a.grid.rows, a.grid.group, a.chunks);
   if (!best->copies || a.cycles < best->cycles) *best = a;
