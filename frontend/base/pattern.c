@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { DEEPEST = 100, LONGEST = 65536, MOST_COPIES = 4000 };
+enum { DEEPEST = 100, LONGEST = 65536, MOST_COPIES = 4000, MOST_HEIGHT = 3 };
 
 /* Behind the bracket expression that begins at `at`; its end if it has none. */
 static const char *skip_brackets(const char *at) {
@@ -30,9 +30,12 @@ static long repetitions(const char *at) {
 }
 
 /* The C library's compiler calls itself for each parenthesis, and copies what {n,m} and + repeat: "a+" is "aa*", and of
- * "a++++" it makes a tree that doubles with each of them. Sizes are counted in single characters, by parenthesis. */
+ * "a++++" it makes a tree that doubles with each of them. Sizes are counted in single characters, by parenthesis. Of
+ * repetitions without an end that stand in each other, behind an anchor, it follows all ways through them: of
+ * "^(((((a*)+)+)+)+)+" for minutes. So their height is counted, too. */
 static const char *too_large(const char *text) {
   long size[DEEPEST + 1] = {0}, last = 0, copies = 0; /* last: of what a repetition would repeat */
+  int height[DEEPEST + 1] = {0}, last_height = 0;
   int depth = 0;
   if (strlen(text) > LONGEST) return "it is longer than 65536 characters";
   for (const char *at = text; *at;) {
@@ -40,8 +43,10 @@ static const char *too_large(const char *text) {
     if (*at == '(') {
       if (++depth > DEEPEST) return "more than 100 parentheses stand in each other";
       size[depth] = last = 0;
+      height[depth] = last_height = 0;
     } else if (*at == ')' && depth) {
-      last = size[depth--] + 1;
+      last = size[depth] + 1;
+      last_height = height[depth--];
       size[depth] += last;
     } else if (*at == '+' || *at == '*' || *at == '?') {
       more = *at == '+' ? last : 1;
@@ -49,8 +54,12 @@ static const char *too_large(const char *text) {
       more = last * (repetitions(at) - 1);
     } else {
       last = 1;
+      last_height = 0;
       size[depth]++;
     }
+    if (*at == '+' || *at == '*' || *at == '{') last_height++;
+    if (last_height > MOST_HEIGHT) return "more than three repetitions stand in each other";
+    if (last_height > height[depth]) height[depth] = last_height;
     size[depth] += more;
     last += more;
     copies += more;

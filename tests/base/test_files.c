@@ -124,10 +124,16 @@ TG_TEST(pattern, what_the_compiler_does_not_stand_is_refused) {
   static char deep[40001];
   memset(deep, '(', 20000);
   memset(deep + 20000, ')', 20000);
-  const char *const bad[] = {deep,  "(a{1,200}){1,200}",          "a{9999}",
-                             "(((", "a+++++++++++++++++++++++++", "((([(]a)+)+)[^])]{5000}"};
+  const char *const bad[] = {deep,
+                             "(a{1,200}){1,200}",
+                             "a{9999}",
+                             "(((",
+                             "a+++++++++++++++++++++++++",
+                             "((([(]a)+)+)[^])]{5000}",
+                             "^(((((a*)+)+)+)+)+",
+                             "a^(b*+++++)"};
   regex_t regex;
-  for (int i = 0; i < 6; i++) {
+  for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
     tg_diag diag = {""};
     EXPECT_EQ(tg_pattern_compile("--trained", bad[i], &regex, &diag), TG_INVALID);
     EXPECT(!strncmp(diag.message, "--trained \"", 11));
@@ -136,6 +142,8 @@ TG_TEST(pattern, what_the_compiler_does_not_stand_is_refused) {
   EXPECT(!regexec(&regex, "fc12.bias", 0, NULL, 0));
   regfree(&regex);
   EXPECT_EQ(tg_pattern_compile("--trained", "[])(]+x+(y+)*z+[[:digit:]]+(layer){500}", &regex, NULL), TG_OK);
+  regfree(&regex);
+  EXPECT_EQ(tg_pattern_compile("--trained", "^(([a-z]+_)*[0-9]+\\.)+bias$", &regex, NULL), TG_OK);
   regfree(&regex);
 }
 
