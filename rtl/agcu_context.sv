@@ -76,7 +76,6 @@ module agcu_context (
   agcu_piece u_piece (
     .job_i  (job_q),
     .walk_i (walk_q),
-    .fresh_i(1'b1),
     .span_o (span)
   );
 

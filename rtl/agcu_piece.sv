@@ -4,7 +4,6 @@
 module agcu_piece (
   input  fabric_pkg::job_t  job_i,
   input  fabric_pkg::walk_t walk_i,
-  input  logic              fresh_i,  // the piece begins a run, or a burst
   output fabric_pkg::span_t span_o
 );
   localparam logic [6:0] Elements32 = 7'(tegula_pkg::P);
@@ -24,17 +23,8 @@ module agcu_piece (
     if (job_i.single) length = 7'd1;
   end
 
-  // Atoms are those that it touches, but for one that the piece before it touched last.
-  logic wide;
-  logic [5:0] offset;
-  logic [9:0] offset_end;
-  assign wide = fabric_pkg::wide_memory(job_i.convert);
   always_comb begin
-    offset = wide ? {walk_i.digit[5][3:0], 2'd0} : {walk_i.digit[5][4:0], 1'b0};
-    offset_end = {4'd0, offset} + (wide ? {1'b0, length, 2'd0} : {2'd0, length, 1'b0}) - 10'd1;
     span_o.length = length;
-    span_o.atoms = offset_end[9:6];
-    if (fresh_i || job_i.single || offset == '0) span_o.atoms = span_o.atoms + 4'd1;
     span_o.run_end = run_left == {25'd0, length};
     span_o.row_end = take_left == {13'd0, length};
     span_o.flit_end = span_o.row_end || lane_left == length;

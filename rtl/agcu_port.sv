@@ -98,7 +98,7 @@ module agcu_port (
 
   // The burst in progress, from the cycle after its grant, or its last index, on; one without
   // indices from the cycle of its grant.
-  logic walking_q, begun_q, fresh_q, last_q;
+  logic walking_q, begun_q, last_q;
   logic [2:0] context_q, context_id;
   fabric_pkg::job_t job_q, job;
   fabric_pkg::walk_t walk_q, walk, walk_after;
@@ -109,7 +109,6 @@ module agcu_port (
   agcu_piece u_piece (
     .job_i  (job_q),
     .walk_i (walk_q),
-    .fresh_i(fresh_q),
     .span_o (span_next)
   );
   always_comb begin
@@ -137,7 +136,9 @@ module agcu_port (
 
   assign first_o = go && (grant || !begun_q);
 
-  logic row_end, run_end;
+  logic row_end;
+  fabric_pkg::atom_t atom_q, atom, atom_after;
+  assign atom = grant ? '0 : atom_q;
   agcu_walk u_walk (
     .valid_i     (go),
     .job_i       (job),
@@ -145,9 +146,10 @@ module agcu_port (
     .flits_last_i(flits == 7'd1),
     .span_i      (span),
     .chosen_i    (chosen),
+    .atom_i      (atom),
     .request_o, .timed_o, .piece_o,
+    .atom_o      (atom_after),
     .row_end_o   (row_end),
-    .run_end_o   (run_end),
     .walk_o      (walk_after)
   );
   assign next_row = go && row_end;
@@ -190,7 +192,7 @@ module agcu_port (
       begun_q <= go;
       walk_q <= go ? walk_after : offer_i.walk;
       flits_q <= go && piece_o.flit_last ? flits - 7'd1 : flits;
-      fresh_q <= go ? run_end : 1'b1;
+      atom_q <= go ? atom_after : '0;
       cost_q <= cost_d;
       elapsed_q <= go ? elapsed + 24'd1 : '0;
     end else if (busy_q && !fetching_q) begin

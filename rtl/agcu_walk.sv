@@ -12,11 +12,12 @@ module agcu_walk (
   input  logic                        flits_last_i,  // the flit is the burst's last
   input  fabric_pkg::span_t           span_i,        // the piece where the walk stands
   input  fabric_pkg::chosen_t         chosen_i,      // by the row's index, if rows have one
+  input  fabric_pkg::atom_t           atom_i,        // what the port has
   output fabric_pkg::memory_request_t request_o,
   output fabric_pkg::timed_t        timed_o,
   output fabric_pkg::piece_t          piece_o,
+  output fabric_pkg::atom_t           atom_o,        // ... behind the piece
   output logic                        row_end_o,     // the piece ends its row
-  output logic                        run_end_o,     // ... or its run
   output fabric_pkg::walk_t           walk_o
 );
   logic wide;
@@ -61,15 +62,43 @@ module agcu_walk (
     count = {1'b0, high} > below ? high - low : '0;
   end
 
-  // What it asks of the memory.
   logic indexed;
   assign indexed = job_i.index_size != '0;
+
+  // The atoms that it asks for: what lies in the one that the port has is there. How far its end
+  // lies ahead is a difference of three, of which one addition is left: the time of a burst waits
+  // for it.
+  logic [8:0] bytes, missing;
+  logic [63:0] sum, ahead_of_piece;
+  logic [62:0] carry;
+  logic [3:0] atoms;
+  logic near;
+  assign bytes = wide ? {length, 2'd0} : {1'b0, length, 1'b0};
+  assign sum = atom_i.limit ^ ~m.address ^ ~k.address;
+  assign carry = (atom_i.limit[62:0] & ~(m.address[62:0] & k.address[62:0])) |
+                 ~(m.address[62:0] | k.address[62:0]);
+  assign ahead_of_piece = sum + {carry, 1'b1} + 64'd1;
+  assign near = atom_i.valid && (ahead_of_piece[63:6] == '0 || ahead_of_piece == 64'd64);
+  always_comb begin
+    missing = bytes;
+    if (near) missing = bytes > ahead_of_piece[8:0] ? bytes - ahead_of_piece[8:0] : '0;
+    atoms = {1'b0, missing[8:6]} + 4'(missing[5:0] != '0);
+    atom_o = atom_i;
+    if (atoms != '0) begin
+      atom_o.valid = 1'b1;
+      atom_o.limit = (near ? atom_i.limit : at.address) + {54'd0, atoms, 6'd0};
+    end
+    // Where the next row is, its index says, and time does not depend on it.
+    if (row_done && indexed) atom_o.valid = 1'b0;
+  end
+
+  // What it asks of the memory.
   always_comb begin
     request_o = '0;
     timed_o = '0;
     if (valid_i) begin
       request_o.valid = 1'b1;
-      request_o.atoms = {4'd0, span_i.atoms};
+      request_o.atoms = {4'd0, atoms};
       request_o.wide = wide;
       request_o.address = at.address +
           (wide ? {55'd0, low, 2'd0} : {56'd0, low, 1'b0}) + (indexed ? chosen_i.offset : '0);
@@ -164,5 +193,4 @@ module agcu_walk (
   end
 
   assign row_end_o = row_done;
-  assign run_end_o = row_done || run_done;
 endmodule

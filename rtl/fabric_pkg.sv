@@ -213,15 +213,19 @@ package fabric_pkg;
     logic [5:0][159:0] place;
   } walk_t;
 
-  // The piece at which a walk stands: its elements, the atoms that it is the first to touch, and
-  // what it ends.
+  // The piece at which a walk stands: its elements, and what it ends.
   typedef struct packed {
     logic [6:0] length;
-    logic [3:0] atoms;
     logic       run_end;
     logic       row_end;
     logic       flit_end;
   } span_t;
+
+  // The 64 bytes that a port asked for last in a burst, if it did.
+  typedef struct packed {
+    logic        valid;
+    logic [63:0] limit;  // the address behind them
+  } atom_t;
 
   // What a piece asks of the memory: `count` elements from `address` on, the first of which is
   // element `first` of the piece.
@@ -231,7 +235,7 @@ package fabric_pkg;
     logic        wide;   // elements of 4 bytes in the memory, else 2
     logic [6:0]  first;
     logic [6:0]  count;
-    logic [7:0]  atoms;  // that the piece is the first to touch, for statistics
+    logic [7:0]  atoms;  // that the piece is the first to ask for
   } memory_request_t;
 
   // What the time of a memory device needs to know where rows have indices, as it does not depend

@@ -31,9 +31,22 @@ static uint32_t advance(const int64_t first, const int64_t delta[TG_LEVELS],
   return linear;
 }
 
+/* Bytes of `count` digits, from `first` on. They wrap around: of elements out of bounds they may be anything. */
+static uint64_t bytes_of(const tg_walk *walk, int first, int count) {
+  uint64_t sum = 0;
+  for (int d = first; d < first + count; d++) sum += (uint64_t)walk->digit[d] * (uint64_t)walk->in->stride[d];
+  return sum;
+}
+
+static void begin_row(tg_walk *walk) {
+  memcpy(walk->digit + 3, walk->k_start, sizeof walk->k_start);
+  walk->row_address = (uint64_t)walk->base + bytes_of(walk, 0, 3);
+  walk->run_address = bytes_of(walk, 3, 2);
+}
+
 void tg_walk_begin(tg_walk *walk, const tg_params *params, const tg_agcu_instr *in,
                    const uint32_t index[TG_LEVELS], uint64_t base_address) {
-  *walk = (tg_walk){.in = in, .fresh = true};
+  *walk = (tg_walk){.in = in};
   walk->memory_bytes = tg_convert_memory_bytes(in->convert);
   walk->chip_bytes = tg_convert_chip_bytes(in->convert);
   walk->flit_elements = tg_flit_bytes(params) / walk->chip_bytes;
@@ -48,7 +61,7 @@ void tg_walk_begin(tg_walk *walk, const tg_params *params, const tg_agcu_instr *
   digits(walk->m_first, in->m_radix, walk->digit);
   walk->k_first = advance(in->k_first, in->k_delta, index);
   digits(walk->k_first, in->k_radix, walk->k_start);
-  memcpy(walk->digit + 3, walk->k_start, sizeof walk->k_start);
+  begin_row(walk);
 }
 
 void tg_walk_steps(const tg_agcu_instr *in, uint32_t out_digits[TG_WALK_STEPS][3]) {
@@ -88,32 +101,34 @@ static void next_row(tg_walk *walk) {
   const tg_agcu_instr *in = walk->in;
   walk->row++;
   walk->taken = 0;
-  walk->fresh = true;
-  memcpy(walk->digit + 3, walk->k_start, sizeof walk->k_start);
-  if (++walk->digit[2] < in->m_radix[2]) return;
-  walk->digit[2] = 0;
-  if (++walk->digit[1] < in->m_radix[1]) return;
-  walk->digit[1] = 0;
-  walk->digit[0]++;
+  if (in->index_size) walk->has_atom = false; /* rows may be anywhere, and time does not depend on where */
+  if (++walk->digit[2] >= in->m_radix[2]) {
+    walk->digit[2] = 0;
+    if (++walk->digit[1] >= in->m_radix[1]) {
+      walk->digit[1] = 0;
+      walk->digit[0]++;
+    }
+  }
+  begin_row(walk);
 }
 
 static void next_run(tg_walk *walk) {
   const tg_agcu_instr *in = walk->in;
-  walk->fresh = true;
   walk->digit[5] = 0;
-  if (++walk->digit[4] < in->k_radix[1]) return;
-  walk->digit[4] = 0;
-  walk->digit[3]++;
+  if (++walk->digit[4] >= in->k_radix[1]) {
+    walk->digit[4] = 0;
+    walk->digit[3]++;
+  }
+  walk->run_address = bytes_of(walk, 3, 2);
 }
 
 /* Address and bounds of the span of `length` elements where the walk stands. */
 static tg_span locate(const tg_walk *walk, uint32_t length) {
   const tg_agcu_instr *in = walk->in;
-  uint64_t sum = (uint64_t)walk->base; /* of elements out of bounds it may be anything: it wraps around */
+  uint64_t sum = walk->row_address + walk->run_address + (uint64_t)walk->digit[5] * (uint64_t)in->stride[5];
   int64_t x = in->x_org, y = in->y_org;
   for (int d = 0; d < 6; d++) {
     int64_t digit = walk->digit[d];
-    sum += (uint64_t)digit * (uint64_t)in->stride[d];
     y += digit * in->y_inc[d];
     x += digit * in->x_inc[d];
   }
@@ -140,14 +155,22 @@ static tg_span locate(const tg_walk *walk, uint32_t length) {
                    .valid_count = (uint32_t)(high - low)};
 }
 
-/* Of a span: its pieces continue each other's atoms, so only its two ends count. */
-static uint32_t span_atoms(const tg_walk *walk, uint32_t length) {
-  uint32_t offset = walk->digit[5] * walk->memory_bytes, end = offset + length * walk->memory_bytes - 1;
-  return end / 64 - offset / 64 + (walk->fresh || walk->single || offset % 64 == 0);
+/* Atoms that the span of `length` elements where the walk stands costs: what lies in the atom that the port has is there, and
+ * behind it, or from the span's begin on, atoms follow each other. */
+static uint32_t span_atoms(tg_walk *walk, uint32_t length) {
+  uint64_t address = walk->row_address + walk->run_address +
+                     (uint64_t)walk->digit[5] * (uint64_t)walk->in->stride[5],
+           left = walk->atom_end - address;
+  uint32_t bytes = length * walk->memory_bytes;
+  if (!walk->has_atom || left > TG_ATOM_BYTES) left = 0;
+  if (bytes <= left) return 0;
+  uint32_t atoms = tg_div_up(bytes - (uint32_t)left, TG_ATOM_BYTES);
+  walk->atom_end = address + left + (uint64_t)atoms * TG_ATOM_BYTES;
+  walk->has_atom = true;
+  return atoms;
 }
 
 static void pass(tg_walk *walk, uint32_t length) {
-  walk->fresh = false;
   walk->taken += length;
   walk->digit[5] += length;
   walk->flit += (walk->lane + length) >> walk->flit_shift;
@@ -164,7 +187,7 @@ uint32_t tg_walk_burst(tg_walk *walk, uint32_t flits, tg_spans *out_spans, uint3
   uint32_t pieces = 0, atoms = 0, last = tg_min(walk->flit + flits, walk->flits),
            run = (uint32_t)in->k_radix[2];
   if (out_spans) out_spans->count = 0;
-  walk->fresh = true;
+  walk->has_atom = false;
   while (walk->flit < last) {
     uint32_t room = (last - walk->flit) * walk->flit_elements - walk->lane;
     uint32_t length = tg_min(tg_min(run - walk->digit[5], (uint32_t)in->take - walk->taken), room);

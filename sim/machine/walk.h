@@ -44,7 +44,9 @@ typedef struct tg_walk {
   uint32_t row, taken, flit;
   uint32_t digit[6]; /* m2 m1 m0 k2 k1 e; the last is the element of the run */
   uint32_t lane;
-  bool fresh; /* the next piece is the first of its row, run or burst */
+  uint64_t row_address, run_address; /* bytes of the digits, and the base: of m2 m1 m0, of k2 k1 */
+  bool has_atom;     /* the port has an atom, which an earlier piece of the row's or the burst's */
+  uint64_t atom_end; /* asked for, up to this address */
 } tg_walk;
 
 /* `index`: loop indices of this execution; `base_address`: the entry of the base table. The instruction was
@@ -67,6 +69,9 @@ static inline unsigned tg_queue_bits(tg_unit unit) {
   return tg_unit_bits(unit) +
          (unit == TG_AGCU ? TG_WALK_STEPS * (TG_WALK_OUTER_BITS + 2 * TG_WALK_INNER_BITS) : 0);
 }
+
+/* A port moves so many bytes together, wherever they begin. */
+enum { TG_ATOM_BYTES = 64 };
 
 /* The next `flits` flits (fewer at the end), one burst. Returns its pieces, a span's part of a flit being
  * one;

@@ -31,10 +31,9 @@ void tg_agcu_issue(tg_chip *chip, uint32_t unit, const tg_execution *x) {
   u->flit = 0;
   u->asked = chip->now + 1;
   u->flits = tg_agcu_flits(chip->m, in);
-  u->cost =
-      tg_cost_of_row(&chip->costs, chip->m, in, (uint32_t)in->k_first + tg_execution_advance(x, in->k_delta));
+  tg_walk_begin(&u->addresses, chip->m, in, x->index,
+                chip->program->invocations[chip->invocation].bases[in->base]);
   if (chip->values) look_ahead(chip, u);
-  if (chip->memory) tg_device_issue(chip, u);
   if (!is_store(u)) {
     u->transfer = tg_transfer_of(chip, u->endpoint, tg_is_west(chip->m, port) ? TG_DIR_EAST : TG_DIR_SOUTH,
                                  in->dst_mask);
@@ -108,28 +107,28 @@ static void serve(tg_chip *chip, uint32_t port, uint32_t unit) {
   tg_port_state *p = &chip->port[port];
   tg_unit_state *u = &chip->unit[unit];
   uint32_t left = u->flits - u->flit, flits = left < chip->m->burst_flits ? left : chip->m->burst_flits;
-  tg_cost cost = tg_cost_of_burst(u->cost, u->flit, flits);
+  uint32_t atoms, pieces = tg_walk_burst(&u->addresses, flits, chip->memory ? &chip->spans : NULL, &atoms);
   bool store = is_store(u), done = flits == left;
   uint32_t fetch = tg_index_cycles(chip->m, &u->now.in->agcu, u->now.address[TG_AT_INDEX], u->flit, flits);
   p->walk = (tg_port_walk){.pieces = p->walk.pieces,
                            .unit = unit,
-                           .cycles = cost.atoms * tg_atom_cycles(chip->m),
+                           .cycles = atoms * tg_atom_cycles(chip->m),
                            .store = store,
                            .last = done,
                            .execution = u->now,
                            .start = u->start};
   if (chip->options.observer)
-    p->walk.burst = tg_observe_port(chip, port, u, flits, cost.atoms, p->free_at, p->granted);
+    p->walk.burst = tg_observe_port(chip, port, u, flits, atoms, p->free_at, p->granted);
   p->granted = u->context;
   if (chip->values && !u->inside) check_burst(chip, u);
-  tg_actions_burst(chip->actions, fetch, store ? cost.pieces : 0);
-  *(store ? &chip->dram->written : &chip->dram->read) += 64ull * cost.atoms;
+  tg_actions_burst(chip->actions, fetch, store ? pieces : 0);
+  *(store ? &chip->dram->written : &chip->dram->read) += (uint64_t)TG_ATOM_BYTES * atoms;
   if (!store) push_load(chip, port, unit, flits);
   u->flit += flits;
   if (chip->memory) {
-    tg_device_walk(chip, port, flits, chip->now + fetch);
+    tg_device_walk(chip, port, chip->now + fetch);
   } else {
-    uint64_t last = chip->now + fetch + tg_burst_cycles(chip->m, cost.pieces, cost.atoms) - 1;
+    uint64_t last = chip->now + fetch + tg_burst_cycles(chip->m, pieces, atoms) - 1;
     if (!store) tg_port_complete(chip, port, p->newest - 1, last + chip->m->dram_latency);
     tg_port_done(chip, port, last);
   }

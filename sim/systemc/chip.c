@@ -64,7 +64,6 @@ tg_chip *tg_chip_create(const tg_program *program, void (*wake)(void *host, uint
 void tg_chip_destroy(tg_chip *chip) {
   if (!chip) return;
   for (uint32_t i = 0; i < tg_tiles(chip->m) * chip->banks; i++) free(chip->bank[i].windows);
-  tg_cost_cache_release(&chip->costs);
   tg_controller_destroy(chip->memory);
   free(chip->posts);
   free(chip->events);

@@ -13,7 +13,6 @@
 #include "sim/machine/engine.h"
 #include "sim/machine/mx_shape.h"
 #include "sim/machine/sequencer.h"
-#include "sim/systemc/cost.h"
 
 #ifdef __cplusplus
 extern "C" {
@@ -119,10 +118,9 @@ typedef struct tg_unit_state {
   uint32_t flit, flits; /* flits granted (by the lane for tx, by the port for an AGCU), and all */
   uint64_t asked;       /* AGCU: first cycle in which the port could grant the next burst */
   tg_transfer transfer;
-  const tg_row_cost *cost;
   bool inside;       /* no burst can leave device memory */
   tg_walk walk;      /* else: to find out */
-  tg_walk addresses; /* with a memory device: what the next burst asks it for */
+  tg_walk addresses; /* what the next burst asks for, and costs */
   tg_mx_before gemm; /* mx: the last GEMM */
 } tg_unit_state;
 
@@ -233,7 +231,6 @@ typedef struct tg_chip {
   tg_semaphore *semaphore;
   tg_post *posts; /* pool; entry 0 is not used */
   uint32_t post_count, post_capacity, post_free;
-  tg_cost_cache costs;
   tg_controller *memory;  /* NULL: the ports' latency is fixed */
   uint64_t followed;      /* cycle up to which the memory has been told of everything */
   uint32_t sending;       /* mask of ports with an active walk */
@@ -326,12 +323,10 @@ void tg_port_done(tg_chip *chip, uint32_t port, uint64_t last);
 
 /* device.c: ports in front of a memory device */
 void tg_device_create(tg_chip *chip);
-/* Of the instruction that has just issued. */
-void tg_device_issue(tg_chip *chip, tg_unit_state *unit);
 bool tg_device_ready(tg_chip *chip, uint32_t port);
-/* The walk of a burst that is granted now, its first piece sent in cycle `begin` or later; port->walk says of which
+/* The walk of a burst that is granted now and that `spans` of the chip have, its first piece sent in cycle `begin` or later; port->walk says of which
  * unit, for a LOAD its tg_load is the newest. */
-void tg_device_walk(tg_chip *chip, uint32_t port, uint32_t flits, uint64_t begin);
+void tg_device_walk(tg_chip *chip, uint32_t port, uint64_t begin);
 void tg_device_act(tg_chip *chip);
 /* What the memory did since the last call, until now. */
 tg_dram_counts tg_device_count(tg_chip *chip);

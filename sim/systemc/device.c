@@ -24,12 +24,6 @@ void tg_device_create(tg_chip *chip) {
     chip->port[p].walk.pieces = TG_NEW_ARRAY(&chip->arena, tg_piece, elements);
 }
 
-void tg_device_issue(tg_chip *chip, tg_unit_state *u) {
-  const tg_agcu_instr *in = &u->now.in->agcu;
-  uint64_t base = chip->program->invocations[chip->invocation].bases[in->base];
-  tg_walk_begin(&u->addresses, chip->m, in, u->now.index, base);
-}
-
 /* The pieces of a span: its parts in each flit. */
 static void add_pieces(tg_port_walk *w, const tg_walk *walk, const tg_span *span) {
   uint32_t valid_end = span->valid_first + span->valid_count, lane = span->lane;
@@ -110,12 +104,10 @@ bool tg_device_ready(tg_chip *chip, uint32_t port) {
   return false;
 }
 
-void tg_device_walk(tg_chip *chip, uint32_t port, uint32_t flits, uint64_t begin) {
+void tg_device_walk(tg_chip *chip, uint32_t port, uint64_t begin) {
   tg_port_state *p = &chip->port[port];
   tg_port_walk *w = &p->walk;
-  tg_walk *walk = &chip->unit[w->unit].addresses;
-  uint32_t atoms;
-  tg_walk_burst(walk, flits, &chip->spans, &atoms);
+  const tg_walk *walk = &chip->unit[w->unit].addresses;
   for (uint32_t s = 0; s < chip->spans.count; s++) add_pieces(w, walk, &chip->spans.span[s]);
   if (!w->store) {
     tg_load *load = &p->loads[(p->newest - 1) % chip->m->agcu_buffers];

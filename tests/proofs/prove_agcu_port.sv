@@ -13,22 +13,25 @@
 // planted: agcu_port.sv: fetching_q <= indexed || (fetching_q && !fetched); => fetching_q <= indexed && !fetched;
 // planted: agcu_port.sv: {context_id, walk_done && !last, walk_after, => {context_id, walk_done, walk_after,
 // planted: agcu_port.sv: flits_q <= go && piece_o.flit_last ? flits - 7'd1 : flits; => flits_q <= go ? flits - 7'd1 : flits;
+// planted: agcu_port.sv: assign atom = grant ? '0 : atom_q; => assign atom = atom_q;
 // planted: agcu_port.sv: burst_done && job.store && last}; => walk_done && job.store && last};
 module agcu_walk (
   input logic valid_i, input fabric_pkg::job_t job_i, input fabric_pkg::walk_t walk_i, input logic flits_last_i,
-  input fabric_pkg::span_t span_i, input fabric_pkg::chosen_t chosen_i, output fabric_pkg::memory_request_t request_o, output fabric_pkg::timed_t timed_o, output fabric_pkg::piece_t piece_o,
-  output logic row_end_o, output logic run_end_o, output fabric_pkg::walk_t walk_o
+  input fabric_pkg::span_t span_i, input fabric_pkg::chosen_t chosen_i, input fabric_pkg::atom_t atom_i, output fabric_pkg::atom_t atom_o, output fabric_pkg::memory_request_t request_o, output fabric_pkg::timed_t timed_o, output fabric_pkg::piece_t piece_o,
+  output logic row_end_o, output fabric_pkg::walk_t walk_o
 );
   (* anyseq *) logic atom;  // anything
   (* anyseq *) logic flit_last;
+  (* anyseq *) logic limit;
+  assign atom_o = {1'b1, 63'd0, limit};
   assign timed_o = '0;
   assign row_end_o = 1'b0;
-  assign run_end_o = 1'b0;
   assign walk_o = walk_i;
   always_comb begin
     request_o = '0;
     request_o.valid = valid_i;
     request_o.atoms = {7'd0, valid_i && atom};
+    request_o.address = {61'd0, limit, atom_i.limit[0], atom_i.valid};  // what it has, and gets, for the property
     piece_o = '0;
     piece_o.length = {6'd0, valid_i};
     piece_o.flit_last = valid_i && flit_last;
@@ -36,7 +39,7 @@ module agcu_walk (
   end
 endmodule
 module agcu_piece (
-  input fabric_pkg::job_t job_i, input fabric_pkg::walk_t walk_i, input logic fresh_i, output fabric_pkg::span_t span_o
+  input fabric_pkg::job_t job_i, input fabric_pkg::walk_t walk_i, output fabric_pkg::span_t span_o
 );
   assign span_o = '0;
 endmodule
@@ -108,6 +111,7 @@ module prove_agcu_port (
   logic busy_q, begin_now, go, walking_q, fetching_q, sent, over, store_q, store, last_q, last, begun_q;
   logic [1:0] context_q, left_q, left, pieces_q, pieces;
   logic [23:0] since_q, since, atoms_q, atoms;  // cycles since the begin; cycles of its atoms
+  logic limit_q;  // of the atom that the piece before it left
   logic any;
   assign choice = decisions::port_grant({waiting_i, store_i, buffer_free_i, context_q});
   assign any = grant != 3'd0;
@@ -139,6 +143,7 @@ module prove_agcu_port (
     if (any || (busy_q && !fetching_q)) since_q <= any && indexed_i ? 24'd0 : since + 24'd1;
     pieces_q <= pieces + 2'(go);
     begun_q <= any ? go : begun_q || go;
+    if (go) limit_q <= request.address[2];
   end
 
   // One context, any: how often others were granted while it might have been.
@@ -159,6 +164,7 @@ module prove_agcu_port (
       assert (grant == (busy_q || !ready_i || choice == 2'd3 ? 3'd0 : 3'd1 << choice));
       assert (request.valid == go);
       if (go) assert (piece.burst_last == sent && piece_store == store && first == (any || !begun_q));
+      if (go) assert (request.address[0] == (!any && begun_q) && (any || !begun_q || request.address[1] == limit_q));
       if (any || busy_q) assert (context_id == {1'b0, any ? granted : context_q});
       assert (walk_we == (sent && !last));
       assert (load_done == (over && !store) && store_end == (over && store && last));

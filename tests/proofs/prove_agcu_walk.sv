@@ -1,7 +1,8 @@
 // One step of an AGCU's walk against the walk of single elements that docs/machine.md counts: a piece is as many elements as lie
 // behind each other in the run, the flit and the row; each of them is at its own address if its own coordinates are in bounds, and
 // is not there if they are not; the walk stands behind it where so many single elements would have taken it, and its places, kept by
-// additions, are again the sums of products of digits and strides; its atoms are those in which one of its elements is the first. For
+// additions, are again the sums of products of digits and strides; its atoms are those that a walk of single bytes asks for,
+// which takes the next 64 where a byte is not in those that it took last. For
 // every state of a walk whose places are such sums; digits of two bits, runs of up to 255 elements (16 of single ones), strides
 // and increments of four bits, bounds of five, flits of four or two elements.
 // modules: agcu_walk agcu_piece
@@ -13,8 +14,12 @@
 // planted: agcu_walk.sv: walk_o.place[2:1] = {2{next[1]}}; => walk_o.place[2] = next[1];
 // planted: agcu_walk.sv: walk_o.place[5:3] = {3{next[3]}}; => walk_o.place[5:3] = {3{next[4]}};
 // planted: agcu_walk.sv: job_i.x_inc[5] == 24'd1 ? {45'd0, length} : '0 => {45'd0, length}
-// planted: agcu_piece.sv: || offset == '0) span_o.atoms => ) span_o.atoms
-// planted: agcu_walk.sv: assign run_end_o = row_done || run_done; => assign run_end_o = run_done;
+// planted: agcu_walk.sv: if (near) missing => if (1'b0) missing
+// planted: agcu_walk.sv: || ahead_of_piece == 64'd64) => )
+// planted: agcu_walk.sv: atom_i.valid && (ahead => (ahead
+// planted: agcu_walk.sv: {carry, 1'b1} => {carry, 1'b0}
+// planted: agcu_walk.sv: if (row_done && indexed) atom_o => if (row_done) atom_o
+// planted: agcu_walk.sv: (near ? atom_i.limit : at.address) => at.address
 // planted: agcu_walk.sv: walk_o.digit[5:3] = job_i.k_start; => walk_o.digit[5:4] = job_i.k_start[2:1];
 // planted: agcu_walk.sv: walk_i.digit[3] >= {8'd0, job_i.k_radix[0]}) begin => walk_i.digit[3] > {8'd0, job_i.k_radix[0]}) begin
 // planted: agcu_walk.sv: (wide ? {55'd0, low, 2'd0} : => (wide ? {56'd0, low, 1'd0} :
@@ -121,7 +126,8 @@ module prove_agcu_walk (
   input logic chosen_i,
   input logic indexed_i,
   input logic flits_last_i,
-  input logic fresh_i
+  input logic has_atom_i,
+  input logic [15:0] limit_i
 );
   // The job and the state of its walk, of the sizes above.
   fabric_pkg::job_t job;
@@ -130,7 +136,7 @@ module prove_agcu_walk (
   fabric_pkg::memory_request_t request;
   fabric_pkg::timed_t timed;
   fabric_pkg::piece_t piece;
-  logic wide, row_end, run_end;
+  logic wide, row_end;
   logic [5:0][159:0] place, start_place, after_place;
   logic [3:0] bytes;  // of an element in memory
   logic [2:0] elements;  // of a flit
@@ -177,10 +183,12 @@ module prove_agcu_walk (
     assume (walk.digit[5] < {8'd0, job.k_radix[2]} && walk.taken < job.take && walk.lane < {4'd0, elements});
   end
   fabric_pkg::span_t span;
-  agcu_piece u_piece (.job_i(job), .walk_i(walk), .fresh_i, .span_o(span));
+  agcu_piece u_piece (.job_i(job), .walk_i(walk), .span_o(span));
+  fabric_pkg::atom_t atom, atom_after;
+  assign atom = {has_atom_i, {48{limit_i[15]}}, limit_i};
   agcu_walk u_walk (
-    .valid_i(1'b1), .job_i(job), .walk_i(walk), .flits_last_i, .span_i(span), .chosen_i(chosen), .request_o(request), .timed_o(timed), .piece_o(piece),
-    .row_end_o(row_end), .run_end_o(run_end), .walk_o(after)
+    .valid_i(1'b1), .job_i(job), .walk_i(walk), .flits_last_i, .span_i(span), .chosen_i(chosen), .atom_i(atom), .atom_o(atom_after), .request_o(request), .timed_o(timed), .piece_o(piece),
+    .row_end_o(row_end), .walk_o(after)
   );
 
   // Coordinates of the first element, as docs/machine.md has them; of the j-th they are j increments further.
@@ -200,13 +208,12 @@ module prove_agcu_walk (
 
   logic signed [11:0] x_at [4];  // the sums above have no more bits
   fabric_pkg::walk_t at, at1, at2, at3, at4;
-  logic [3:0] ends_row, ends_run, ends_flit, first_of_atom, inside;
+  logic [3:0] ends_row, ends_run, ends_flit, inside;
   always_comb begin
     for (int j = 0; j < 4; j++) begin
       ends_row[j] = walk.taken + 20'(j) + 20'd1 == job.take;
       ends_run[j] = walk.digit[5] + 32'(j) + 32'd1 == {8'd0, job.k_radix[2]};
       ends_flit[j] = ends_row[j] || walk.lane + 7'(j) + 7'd1 == {4'd0, elements};
-      first_of_atom[j] = (wide ? {walk.digit[5][3:0] + 4'(j), 2'd0} : {walk.digit[5][4:0] + 5'(j), 1'b0}) == 6'd0;
       x_at[j] = x[11:0] + 12'(j) * 12'($signed(x_inc_i[5]));
       inside[j] = !outside && x_at[j] >= 0 && x_at[j] < $signed({7'd0, size_i[4:0]});
     end
@@ -216,12 +223,23 @@ module prove_agcu_walk (
   prove_walk_step u_step2 (.at_i(at2), .job_i(job), .ends_row_i(ends_row[2]), .ends_flit_i(ends_flit[2]), .next_o(at3));
   prove_walk_step u_step3 (.at_i(at3), .job_i(job), .ends_row_i(ends_row[3]), .ends_flit_i(ends_flit[3]), .next_o(at4));
   logic [2:0] length, atoms;
+  fabric_pkg::atom_t took;
+  logic [17:0] ahead;
   always_comb begin
     length = 3'd4;
     for (int j = 3; j >= 0; j--) if (ends_row[j] || ends_run[j] || ends_flit[j]) length = 3'(j) + 3'd1;
     if (job.single) length = 3'd1;
+    // Bytes; the address of the first has 14 bits and a sign, the limit 16: 18 tell how far it is.
     atoms = '0;
-    for (int j = 0; j < 4; j++) if (3'(j) < length && (first_of_atom[j] || (j == 0 && (fresh_i || job.single)))) atoms = atoms + 3'd1;
+    took = {has_atom_i, {48{limit_i[15]}}, limit_i};
+    for (int b = 0; b < 16; b++) begin
+      ahead = took.limit[17:0] - address[17:0] - 18'(b);
+      if (b < {29'd0, length} * {28'd0, bytes} && (!took.valid || ahead == 18'd0 || ahead > 18'd64)) begin
+        atoms = atoms + 3'd1;
+        took = {1'b1, address + 64'(b) + 64'd64};
+      end
+    end
+    if (indexed_i && ends_row[2'(length - 3'd1)]) took.valid = 1'b0;
     at = length == 3'd1 ? at1 : length == 3'd2 ? at2 : length == 3'd3 ? at3 : at4;
   end
 
@@ -233,7 +251,7 @@ module prove_agcu_walk (
     assert (piece.lane == walk.lane && piece.convert == job_i.convert && piece.fill == job_i.fill);
     assert (piece.flit_last == ends_flit[ends] && piece.burst_last == (ends_flit[ends] && flits_last_i));
     assert (row_end == ends_row[ends]);
-    assert (run_end == (ends_row[ends] || ends_run[ends]));
+    assert (atom_after.valid == took.valid && (!took.valid || atom_after.limit == took.limit));
     assert (piece.first == request.first && piece.count == request.count);
     assert (timed.count == piece.count || (indexed_i && !chosen_i && piece.count == 7'd0));
     for (int j = 0; j < 4; j++) begin

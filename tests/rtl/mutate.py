@@ -113,7 +113,6 @@ FILES = {
     "sim/systemc/bank.c": (10, SYSTEMC),
     "sim/systemc/chip.c": (3, SYSTEMC),
     "sim/systemc/compute.c": (10, SYSTEMC),
-    "sim/systemc/cost.c": (6, SYSTEMC),
     "sim/systemc/lane.c": (6, ruled("lane_decision")),
     "sim/systemc/posts.c": (5, ruled("post_lane", "post_arbiter")),
     "sim/systemc/unit.c": (6, SYSTEMC),

@@ -18,9 +18,9 @@ typedef struct model {
  * K of LeNet's second convolution is 150, in kernel rows of 30: two blocks of one more part each. */
 static const model models[] = {
     {"mlp", "mlp", {.batch = 3, .seed = 1}, 1.015},
-    {"lenet", "lenet", {.batch = 2, .seed = 1}, 1.03},
+    {"lenet", "lenet", {.batch = 2, .seed = 1}, 1.05},
     {"product", "gemm", {.m = 67, .n = 70, .k = 300, .seed = 1}, 1.001},
-    {"few_rows", "gemm", {.m = 1, .n = 500, .k = 700, .constant_b = true, .seed = 1}, 1.015},
+    {"few_rows", "gemm", {.m = 1, .n = 500, .k = 700, .constant_b = true, .seed = 1}, 1.02},
     {"attention", "attention", {.batch = 1, .seq = 32, .hidden = 64, .heads = 4, .seed = 1}, 1.001},
     {"unet", "unet", {.batch = 1, .size = 32, .hidden = 16, .seed = 1}, 1.003},
     {"lstm", "lstm-lm", {.batch = 1, .seq = 4, .hidden = 64, .vocabulary = 300, .seed = 1}, 1.001},

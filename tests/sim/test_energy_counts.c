@@ -33,7 +33,7 @@ typedef struct hand_count {
  * pool: 2 x 2 maxima of one channel, 2 places: 8 elements are each a flit of their own, loaded by two LOADs. vx for 2 rows: a word,
  * 4 x 3 words, 2 words, of these 1 and 4 with the ALU (8 lanes), 8 load and 2 store a half.
  *   word 2 x (1 + 12 + 2), alu_simple 2 x 5 x 8, pad_read 16 + 2 of tx, pad_write 8 + 4
- * `simple`: each element is a piece and asks for its atom: 8 x 64 bytes to load, 2 to store.
+ * `simple`: each element is a piece; the two of a LOAD are 8 bytes apart, those of the STORE 4: an atom each, 4 x 64 bytes to load, 64 to store.
  *
  * copy: 4 flits to both tiles of row 0 (2 hops), from tile 1 to tile 0 and the AGCU behind it (2 hops), and stored, refreshes
  * every 135 ns. The read is decided at some 105 ns and the write, which is left for the end of the run, at some 190: it finds its
@@ -142,13 +142,13 @@ static const hand_count cases[] = {
      "alu_simple=80 word=30 pad_read=18 pad_write=12 flit_hop=10 agcu_read=10 agcu_write=10 post=6 "
      "issue_vx=1 issue_tx=1 "
      "issue_agcu=5",
-     "read 512 written 128 activates 0 refreshes 0",
+     "read 256 written 64 activates 0 refreshes 0",
      {[TG_ENERGY_VX] = 80 * 5.1 + 30 * 5,
       [TG_ENERGY_SCRATCHPAD] = 30 * 10,
       [TG_ENERGY_NETWORK] = 10 * 30.976,
       [TG_ENERGY_AGCU] = 20 * 20,
       [TG_ENERGY_CONTROL] = 6 * 0.1,
-      [TG_ENERGY_DRAM] = 640 * 162.5}},
+      [TG_ENERGY_DRAM] = 320 * 162.5}},
     {"copy",
      "arch tiny\n"
      "set config_cycles=100\n"

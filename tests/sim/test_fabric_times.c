@@ -24,9 +24,9 @@ typedef struct fabric_case {
 #define ROWS(n) "rows=" #n " take=4 m_radix=1,1," #n " k_radix=1,1,4 stride=0,0,16,0,0,4 y_size=1 x_size=1 "
 
 static const fabric_case cases[] = {
-    /* One instruction a unit: cfg = 48 (tg_test_settle). LOAD: 4 atoms of 4 cycles, t0 = 49, c = 49+15+60 = 124,
-     * seen by the lane's arbiter at 125, granted at 126, e = 130. Flits arrive at 129..132, so SEND issues at 133, is granted at 135,
-     * e = 139; they arrive at 138..141; STORE issues at 142, t0 = 143, e = 143+15. */
+    /* One instruction a unit: cfg = 48 (tg_test_settle). LOAD: 4 pieces of one atom of 4 cycles, t0 = 49, c = 49+3+60 = 112,
+     * seen by the lane's arbiter at 113, granted at 114, e = 118. Flits arrive at 117..120, so SEND issues at 121, is granted at 123,
+     * e = 127; they arrive at 126..129; STORE issues at 130, t0 = 131, e = 131+3. */
     {"chain",
      "arch tiny\ndram 4096\nsection \"s\"\nagcu 0\n"
      "ctx 0 load base=0 " ROWS(4) "dst_base=128 dst_inner=4 dst_mask=6 dst_post=1 dst_sem=5\n"
@@ -35,13 +35,13 @@ static const fabric_case cases[] = {
                                          "tile 0\ntx send dir=1 flits=4 src_base=128 src_inner=4 dst_base=7 "
                                          "dst_inner=4 dst_mask=1 dst_post=1 dst_sem=3 "
                                          "wait_on=1 wait_sem=5\ninvoke 0 \"i\"\nbase 0=0 1=1024\n",
-     164,
-     {{4, TG_AGCU, 0, 0, 48, 130}, {0, TG_TX, 0, 0, 133, 139}, {4, TG_AGCU, 1, 0, 142, 158}}},
+     140,
+     {{4, TG_AGCU, 0, 0, 48, 118}, {0, TG_TX, 0, 0, 121, 127}, {4, TG_AGCU, 1, 0, 130, 134}}},
     /* The same with a channel of DDR4-3200 (tRCD = tRP = tCL = 13.75 ns, a burst of 2.5, 20 ns of controller). All rows are of
      * one atom, which the first piece asks for at 49: at the channel at 51, ACT 51, RD 64.75, data until 81, there at
-     * 101. The others come at 102..104; the link needs 4 * 4 cycles from 101 on: c = 116, 8 before the fixed latency's 124, and
-     * so all that follows. STORE: t0 = 135, e = 150. Its atom waits until the run's end at 156: its row is open, WR 156,
-     * data from 166 to 168.5, so cycle 168 is the last. */
+     * 101. The others come at 102..104; the link needs 4 cycles from 101 on: c = 104, 8 before the fixed latency's 112, and
+     * so all that follows. STORE: t0 = 123, e = 126. Its atom waits until the run's end at 132: its row is open, WR 132,
+     * data from 142 to 144.5, so cycle 144 is the last. */
     {"chain_device",
      "arch tiny\ndevice ddr4-3200,channels=1,hash=none,map=gcbr\ndram 4096\nsection \"s\"\nagcu 0\n"
      "ctx 0 load base=0 " ROWS(4) "dst_base=128 dst_inner=4 dst_mask=6 dst_post=1 dst_sem=5\n"
@@ -50,8 +50,8 @@ static const fabric_case cases[] = {
                                          "tile 0\ntx send dir=1 flits=4 src_base=128 src_inner=4 dst_base=7 "
                                          "dst_inner=4 dst_mask=1 dst_post=1 dst_sem=3 "
                                          "wait_on=1 wait_sem=5\ninvoke 0 \"i\"\nbase 0=0 1=1024\n",
-     169,
-     {{4, TG_AGCU, 0, 0, 48, 122}, {0, TG_TX, 0, 0, 125, 131}, {4, TG_AGCU, 1, 0, 134, 150}}},
+     145,
+     {{4, TG_AGCU, 0, 0, 48, 110}, {0, TG_TX, 0, 0, 113, 119}, {4, TG_AGCU, 1, 0, 122, 126}}},
     /* Eight atoms of eight rows of a bank, one behind the other, and only two may wait at the port (three more have to find
      * room): pieces go at 49, 50, then as atoms leave for the channel, one a cycle: each is taken two cycles after it came.
      * ACT 51, RD 64.75; PRE at ACT + tRAS (32), ACT 13.75 after that: every 45.75 ns a row. The last RD is at 64.75 + 7 * 45.75
@@ -168,26 +168,37 @@ static const fabric_case cases[] = {
       {0, TG_MX, 0, 0, 49, 49},
       {0, TG_MX, 0, 0, 52, 52},
       {0, TG_MX, 0, 0, 56, 56}}},
-    /* cfg = 64. Context 0 has bursts of 64 flits and of 1, context 1 one of 2; an atom a flit. The
-     * port: 65..320, 321..328 (context 1), 329..332. Data complete at 380, 388, 392. Granted at 382; at 446,
-     * when the lane is free; at 449, requested one cycle after that grant. The SYNC of context 0 follows its
+    /* cfg = 64. Context 0 has bursts of 64 flits and of 1, context 1 one of 2; four flits an atom. The
+     * port: 65..128, 129..132 (context 1), 133..136. Data complete at 188, 192, 196. Granted at 190; at 254,
+     * when the lane is free; at 257, requested one cycle after that grant. The SYNC of context 0 follows its
      * last burst's grant. */
     {"port_round_robin",
      "arch tiny\ndram 4096\nsection \"s\"\nagcu 0\n"
      "ctx 0 load " ROWS(65) "dst_base=128 dst_inner=65 dst_mask=2\nctx 0 sync\n"
                             "ctx 1 load " ROWS(2) "dst_base=256 dst_inner=2 dst_mask=2\ninvoke 0 \"i\"\n",
-     456,
-     {{4, TG_AGCU, 0, 0, 64, 450}, {4, TG_AGCU, 0, 1, 330, 330}, {4, TG_AGCU, 1, 0, 64, 448}}},
-    /* Every other element: pieces of one element and an atom each, 8 atoms of 4 cycles: t0 = 49, e of the
-     * STORE 49 + 31. Contiguous elements of a run of 40: the flits cross atoms only at 64 bytes: 3 atoms, 12
-     * cycles, t0 = 81. */
+     264,
+     {{4, TG_AGCU, 0, 0, 64, 258}, {4, TG_AGCU, 0, 1, 134, 134}, {4, TG_AGCU, 1, 0, 64, 256}}},
+    /* Every other element: 8 pieces of one element, those of a row in one atom, 2 atoms of 4 cycles: t0 = 49, e of the
+     * STORE 49 + 7. Contiguous elements of a run of 40: the flits cross atoms only at 64 bytes: 3 atoms, 12
+     * cycles, t0 = 57. */
     {"pieces",
      "arch tiny\ndram 4096\nsection \"s\"\nagcu 1\n"
      "ctx 0 store rows=2 take=4 m_radix=1,1,2 k_radix=1,1,4 stride=0,0,64,0,0,8 y_size=1 x_size=1\n"
      "ctx 1 store base=1 rows=1 take=40 m_radix=1,1,1 k_radix=1,1,40 stride=0,0,0,0,0,4 y_size=1 x_size=1\n"
      "invoke 0 \"i\"\nbase 1=1024\n",
+     74,
+     {{5, TG_AGCU, 0, 0, 48, 56}, {5, TG_AGCU, 1, 0, 48, 68}}},
+    /* Rows of 16 bytes, 24 apart: the first three begin in 64 bytes, and 8 of the third are behind them, in the second
+     * atom, which begins there and has the fourth and fifth, too; of the sixth, from 120 on, 8. The third atom has the last
+     * three: 3 atoms of 4 cycles for 8 pieces, t0 = 49, e = 49 + 11. Rows that go down have an atom each: 8 * 4 cycles, t0 = 61. */
+    {"atoms_of_rows",
+     "arch tiny\ndram 4096\nsection \"s\"\nagcu 1\n"
+     "ctx 0 store rows=8 take=4 m_radix=1,1,8 k_radix=1,1,4 stride=0,0,24,0,0,4 y_size=1 x_size=1\n"
+     "ctx 1 store base=1 offset=256 rows=8 take=4 m_radix=1,1,8 k_radix=1,1,4 stride=0,0,-16,0,0,4 y_size=1 "
+     "x_size=1\n"
+     "invoke 0 \"i\"\nbase 1=1024\n",
      98,
-     {{5, TG_AGCU, 0, 0, 48, 80}, {5, TG_AGCU, 1, 0, 48, 92}}},
+     {{5, TG_AGCU, 0, 0, 48, 60}, {5, TG_AGCU, 1, 0, 48, 92}}},
 };
 
 static const tg_engine *const engines[] = {

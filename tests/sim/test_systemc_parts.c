@@ -1,4 +1,4 @@
-/* Parts of the SystemC engine that other engines have nothing like: costs of bursts in constant time, windows of ownership,
+/* Parts of the SystemC engine that other engines have nothing like: windows of ownership,
  * several simulations in one process, runs after faults. */
 #include "sim/systemc/chip.h"
 #include "tests/sim/support.h"
@@ -10,49 +10,6 @@ static uint32_t random_state;
 static uint32_t below(uint32_t bound) { /* 0 .. bound - 1 */
   random_state = random_state * 1664525u + 1013904223u;
   return (random_state >> 8) % bound;
-}
-
-static tg_agcu_instr random_walk(void) {
-  static const int runs[] = {1, 3, 16, 31, 64, 100, 700};
-  tg_agcu_instr in = {.convert = below(6), .rows = 1 + below(9), .take = 1 + below(300)};
-  in.op = TG_OP_agcu_load;
-  for (int d = 0; d < 3; d++) in.m_radix[d] = in.k_radix[d] = 1 + below(4);
-  in.k_radix[2] = runs[below(sizeof runs / sizeof *runs)];
-  in.k_first = below(1000);
-  in.k_delta[2] = below(100);
-  in.stride[5] = below(4) ? tg_convert_memory_bytes(in.convert) : 12; /* now and then one element a piece */
-  in.x_inc[5] = below(2);
-  return in;
-}
-
-static void compare_bursts(tg_cost_cache *cache, const tg_params *m, const tg_agcu_instr *in,
-                           const uint32_t index[3]) {
-  uint32_t k_start = (uint32_t)in->k_first + index[2] * (uint32_t)in->k_delta[2];
-  const tg_row_cost *row = tg_cost_of_row(cache, m, in, k_start);
-  tg_walk walk;
-  tg_walk_begin(&walk, m, in, index, 0);
-  while (walk.flit < walk.flits) {
-    uint32_t first = walk.flit, atoms, pieces = tg_walk_burst(&walk, m->burst_flits, NULL, &atoms);
-    tg_cost cost = tg_cost_of_burst(row, first, walk.flit - first);
-    EXPECT_EQ(cost.pieces, pieces);
-    EXPECT_EQ(cost.atoms, atoms);
-  }
-}
-
-TG_TEST(systemc_cost, equals_the_walk) {
-  tg_cost_cache cache = {0};
-  tg_params m;
-  ASSERT(!tg_params_load("tiny", &m, NULL));
-  random_state = 1;
-  enum { INSTRUCTIONS = 300 };
-  static tg_agcu_instr in[INSTRUCTIONS]; /* the cache knows them by address */
-  for (int n = 0; n < INSTRUCTIONS; n++) {
-    m.p = 2u << below(4);
-    m.burst_flits = 4u << below(5);
-    in[n] = random_walk();
-    for (uint32_t i = 0; i < 5; i++) compare_bursts(&cache, &m, &in[n], (uint32_t[]){0, 0, i});
-  }
-  tg_cost_cache_release(&cache);
 }
 
 static void wake_nobody(void *host, uint32_t agent, uint64_t cycle) {

@@ -111,9 +111,9 @@ TG_TEST(values, wrong_address_is_found_in_time) {
   for (uint32_t threads = 1; threads <= 2; threads++) {
     engine_run run = engine_run_program(&tg_engine_systemc, program, (tg_run_options){.threads = threads});
     EXPECT_EQ(run.status, TG_FAULT);
-    /* Issued in 48; a row costs an atom, 4 cycles, so bursts begin in 49, 305 and 561. The third is wrong. */
+    /* Issued in 48; four rows cost an atom, 4 cycles, so bursts begin in 49, 113 and 177. The third is wrong. */
     EXPECT_HAS(run.diag.message,
-               "cycle 561: agcu west 0 context 0 pc 0: device memory address 2304 is outside "
+               "cycle 177: agcu west 0 context 0 pc 0: device memory address 2304 is outside "
                "the 2304 bytes of the program");
     engine_run_release(&run);
   }
