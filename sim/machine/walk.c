@@ -38,12 +38,6 @@ static uint64_t bytes_of(const tg_walk *walk, int first, int count) {
   return sum;
 }
 
-static void begin_row(tg_walk *walk) {
-  memcpy(walk->digit + 3, walk->k_start, sizeof walk->k_start);
-  walk->row_address = (uint64_t)walk->base + bytes_of(walk, 0, 3);
-  walk->run_address = bytes_of(walk, 3, 2);
-}
-
 void tg_walk_begin(tg_walk *walk, const tg_params *params, const tg_agcu_instr *in,
                    const uint32_t index[TG_LEVELS], uint64_t base_address) {
   *walk = (tg_walk){.in = in};
@@ -61,7 +55,9 @@ void tg_walk_begin(tg_walk *walk, const tg_params *params, const tg_agcu_instr *
   digits(walk->m_first, in->m_radix, walk->digit);
   walk->k_first = advance(in->k_first, in->k_delta, index);
   digits(walk->k_first, in->k_radix, walk->k_start);
-  begin_row(walk);
+  memcpy(walk->digit + 3, walk->k_start, sizeof walk->k_start);
+  walk->row_address = (uint64_t)walk->base + bytes_of(walk, 0, 3);
+  walk->run_address = walk->k_address = bytes_of(walk, 3, 2);
 }
 
 void tg_walk_steps(const tg_agcu_instr *in, uint32_t out_digits[TG_WALK_STEPS][3]) {
@@ -102,14 +98,16 @@ static void next_row(tg_walk *walk) {
   walk->row++;
   walk->taken = 0;
   if (in->index_size) walk->has_atom = false; /* rows may be anywhere, and time does not depend on where */
-  if (++walk->digit[2] >= in->m_radix[2]) {
-    walk->digit[2] = 0;
-    if (++walk->digit[1] >= in->m_radix[1]) {
-      walk->digit[1] = 0;
-      walk->digit[0]++;
-    }
+  memcpy(walk->digit + 3, walk->k_start, sizeof walk->k_start);
+  walk->run_address = walk->k_address;
+  walk->row_address += (uint64_t)in->stride[2];
+  if (++walk->digit[2] < in->m_radix[2]) return;
+  walk->digit[2] = 0;
+  if (++walk->digit[1] >= in->m_radix[1]) {
+    walk->digit[1] = 0;
+    walk->digit[0]++;
   }
-  begin_row(walk);
+  walk->row_address = (uint64_t)walk->base + bytes_of(walk, 0, 3);
 }
 
 static void next_run(tg_walk *walk) {

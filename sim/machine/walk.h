@@ -45,6 +45,7 @@ typedef struct tg_walk {
   uint32_t digit[6]; /* m2 m1 m0 k2 k1 e; the last is the element of the run */
   uint32_t lane;
   uint64_t row_address, run_address; /* bytes of the digits, and the base: of m2 m1 m0, of k2 k1 */
+  uint64_t k_address;                /* what run_address is where a row begins */
   bool has_atom;     /* the port has an atom, which an earlier piece of the row's or the burst's */
   uint64_t atom_end; /* asked for, up to this address */
 } tg_walk;
