@@ -35,7 +35,8 @@ double tg_attention_gemm_cycles(const tg_params *m, const tg_gemm *g, const tg_g
 }
 
 double tg_attention_port_cycles(const tg_params *m, const tg_matrices *x, double rows, int64_t columns) {
-  return rows * (uint32_t)tg_div_up(columns * tg_value_bytes_each(x->value), 64) * tg_atom_cycles(m);
+  return rows * (uint32_t)tg_div_up(columns * tg_value_bytes_each(x->value), TG_ATOM_BYTES) *
+         tg_atom_cycles(m);
 }
 
 tg_attention_loads tg_attention_loads_of(const tg_params *m, const tg_attention_grid *x, tg_seat side) {

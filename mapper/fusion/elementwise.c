@@ -50,7 +50,7 @@ static double update_cycles(const tg_compile *c, const tg_kernel *kernel) {
   for (int k = 0; k < tg_kernel_results(kernel); k++)
     bytes += elements * tg_value_bytes_each(tg_kernel_result(kernel, k));
   return tg_max_double(elements * tg_class_of(c, kernel)->operations(c, kernel) / tg_lanes(m) / tg_tiles(m),
-                       bytes / 64 * tg_atom_cycles(m) / tg_agcus(m));
+                       bytes / TG_ATOM_BYTES * tg_atom_cycles(m) / tg_agcus(m));
 }
 
 /* Is what `update` does with a product's result faster where the accumulator is drained? Its operands and

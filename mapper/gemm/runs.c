@@ -3,7 +3,7 @@
 #include "frontend/base/math.h"
 #include "mapper/gemm/layout.h"
 
-enum { ATOM = 64, MOST_RUN = 1 << 24, MOST_TAKEN = 1 << 20 }; /* bytes; of fields, elements */
+enum { MOST_RUN = 1 << 24, MOST_TAKEN = 1 << 20 }; /* of fields; elements */
 
 /* Does each row of `length` elements begin where the one before ends? */
 static bool is_dense(const int64_t radix[3], const int64_t stride[3], int64_t length) {
@@ -16,7 +16,7 @@ static bool is_dense(const int64_t radix[3], const int64_t stride[3], int64_t le
 
 /* Are so many rows of `length` elements one run in walks of `taken` of them, and does it pay? */
 static bool is_run(const tg_value *value, int64_t rows, int64_t length, int64_t taken) {
-  return length * tg_value_bytes_each(value) % ATOM && rows * length < MOST_RUN &&
+  return length * tg_value_bytes_each(value) % TG_ATOM_BYTES && rows * length < MOST_RUN &&
          taken * length < MOST_TAKEN;
 }
 

@@ -16,13 +16,14 @@ typedef struct list {
 /* Runs of `bytes` that are `stride` bytes apart, in atoms: if they are not all aligned alike, what a run of
  * elements of `each` bytes touches on average. */
 static double port_cycles(const list *s, double runs, double bytes, int64_t stride, double each) {
-  double atoms = stride % 64 ? (bytes - each) / 64 + 1 : (double)tg_div_up((int64_t)bytes, 64);
+  double atoms = stride % TG_ATOM_BYTES ? (bytes - each) / TG_ATOM_BYTES + 1
+                                        : (double)tg_div_up((int64_t)bytes, TG_ATOM_BYTES);
   return runs * atoms * tg_atom_cycles(s->m);
 }
 
 /* Whole runs: atoms count from where a run begins, wherever that is. */
 static double whole_runs(const list *s, double runs, double bytes) {
-  return runs * (double)tg_div_up((int64_t)bytes, 64) * tg_atom_cycles(s->m);
+  return runs * (double)tg_div_up((int64_t)bytes, TG_ATOM_BYTES) * tg_atom_cycles(s->m);
 }
 
 /* Rows of `length` elements of a walk whose runs have atoms of their own. */
@@ -343,7 +344,7 @@ static operands operands_of(const list *s) {
     double z = tg_value_bytes_each(x->access.name.value),
            bytes = (double)tg_epilogue_operand_take(x, t->nt) * z;
     int64_t stride = x->stride[2] * (int64_t)tg_value_bytes_each(x->access.name.value);
-    if (x->element_stride > 1) bytes *= 64.0 / z; /* an atom an element */
+    if (x->element_stride > 1) bytes *= (double)TG_ATOM_BYTES / z; /* an atom an element */
     if (tg_gemm_loads_once(t, x)) {
       sum.vectors += port_cycles(s, 1, bytes, 0, z) * (t->split == TG_SPLIT_COLUMNS ? s->m->rows : 1);
       sum.vector_count++;

@@ -43,7 +43,7 @@ tg_replay_memory *tg_replay_memory_new(const tg_params *m, tg_arena *arena) {
   double cycle = 1e6 / m->clock_mhz, burst = 1e6 * d->burst / (double)d->rate,
          refreshed = d->tRFCpb ? 1 : 1 - (double)d->tRFC / d->tREFI;
   tg_dram_address_map_init(&memory->map, d);
-  memory->accesses = TG_DRAM_ATOM_BYTES / tg_dram_access_bytes(d);
+  memory->accesses = TG_ATOM_BYTES / tg_dram_access_bytes(d);
   memory->banks = d->banks;
   memory->groups = d->groups;
   memory->access = most(d->tCCD_S, burst) / cycle / refreshed;
@@ -122,8 +122,7 @@ static double serve(tg_replay_memory *y, uint64_t atom, double asked, bool write
 double tg_replay_ask(tg_replay_memory *y, uint64_t address, uint64_t bytes, double asked, double step,
                      bool write, uint64_t *last_atom, double *io_held) {
   double done = asked;
-  for (uint64_t atom = address / TG_DRAM_ATOM_BYTES; atom <= (address + bytes - 1) / TG_DRAM_ATOM_BYTES;
-       atom++) {
+  for (uint64_t atom = address / TG_ATOM_BYTES; atom <= (address + bytes - 1) / TG_ATOM_BYTES; atom++) {
     if (atom == *last_atom) continue;
     *last_atom = atom;
     double served = serve(y, atom, asked, write), held = served - (write ? y->write_room : y->read_room);

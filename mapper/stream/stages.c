@@ -57,7 +57,7 @@ void tg_stream_plan_channels(const tg_params *m, const tg_stream_kernel *plan, c
 static double row_cycles(const tg_params *m, const tg_stream_tiling *t, int kind, uint32_t elements,
                          uint32_t window) {
   uint32_t bytes = elements * (tg_stream_is_wide(kind) ? 4 : 2);
-  return (double)t->chunk_rows * window * ((bytes + 63) / 64) * tg_atom_cycles(m);
+  return (double)t->chunk_rows * window * tg_div_up(bytes, TG_ATOM_BYTES) * tg_atom_cycles(m);
 }
 
 static double result_cycles(const tg_params *m, const tg_stream_kernel *plan, const tg_stream_tiling *t,

@@ -5,8 +5,6 @@
 #include "mapper/vector/reduce.h"
 #include "sim/machine/numerics.h"
 
-enum { ATOM = 64 }; /* bytes */
-
 /* The bits of an identity in the format that is loaded. */
 static int64_t bits_as(float value, int kind) {
   if (kind == TG_STREAM_BF16) return tg_f32_to_bf16(value);
@@ -108,7 +106,7 @@ static int64_t part_vectors(const tg_reduce *r, int64_t count) {
   for (int i = 0; i < r->operands.count; i++) {
     const tg_source *o = &r->operands.of[i];
     numbers |= o->along == TG_ALONG_COLUMN;
-    least = tg_max(least, ATOM / (lanes * tg_value_bytes_each(o->value)));
+    least = tg_max(least, TG_ATOM_BYTES / (lanes * tg_value_bytes_each(o->value)));
   }
   while (numbers && vectors < 4 * TG_REDUCE_VECTORS &&
          blocks * (r->dims[2] / (2 * vectors * lanes)) >= TG_REDUCE_PARTS * tiles)

@@ -25,7 +25,7 @@ tg_controller *tg_controller_create(const tg_params *params, const tg_controller
   m->clock = params->clock_mhz;
   m->period = 1000000 % m->clock ? 0 : 1000000 / m->clock;
   m->ports = tg_agcus(params);
-  m->accesses = TG_DRAM_ATOM_BYTES / tg_dram_access_bytes(&m->device);
+  m->accesses = TG_ATOM_BYTES / tg_dram_access_bytes(&m->device);
   m->words = (m->device.channels + 63) / 64;
   tg_dram_address_map_init(&m->map, &m->device);
   m->pieces = 1;
@@ -119,7 +119,7 @@ void tg_controller_send(tg_controller *m, uint32_t number, uint64_t address, uin
   uint32_t count = 0;
   if (first) p->last = UINT64_MAX;
   if (bytes)
-    for (uint64_t a = address / TG_DRAM_ATOM_BYTES; a <= (address + bytes - 1) / TG_DRAM_ATOM_BYTES; a++) {
+    for (uint64_t a = address / TG_ATOM_BYTES; a <= (address + bytes - 1) / TG_ATOM_BYTES; a++) {
       if (a == p->last) continue;
       push(m, number, a, write);
       count++;

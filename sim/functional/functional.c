@@ -128,7 +128,7 @@ static tg_status count_bursts(functional *f, const unit *u, tg_diag *diag) {
   while (walk.flit < walk.flits) {
     uint32_t atoms;
     if (tg_exec_check_burst(f->state, &walk, &atoms, diag)) return fault_at(f, u, diag);
-    *moved += 64ull * atoms;
+    *moved += (uint64_t)TG_ATOM_BYTES * atoms;
   }
   return TG_OK;
 }

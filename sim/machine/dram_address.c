@@ -37,13 +37,13 @@ void tg_dram_address_map_init(tg_dram_address_map *map, const tg_dram_device *de
   tg_map_token token[TG_MAP_TOKENS];
   uint32_t tokens = tg_dram_map(device, token), access = tg_dram_access_bytes(device);
   memset(map, 0, sizeof *map);
-  for (uint32_t i = 0; i < TG_DRAM_ATOM_BYTES / access; i++)
+  for (uint32_t i = 0; i < TG_ATOM_BYTES / access; i++)
     map->access[i] = locate(device, token, tokens, (uint64_t)i * access);
   for (uint32_t byte = 0; byte < 8; byte++) {
     tg_dram_place *table = map->table[byte];
     for (uint32_t v = 1; v < 256; v++) {
       uint32_t low = v & -v, bit = 8 * byte + (uint32_t)__builtin_ctz(v);
-      tg_dram_place own = bit < 58 ? locate(device, token, tokens, (uint64_t)TG_DRAM_ATOM_BYTES << bit) : 0;
+      tg_dram_place own = bit < 58 ? locate(device, token, tokens, (uint64_t)TG_ATOM_BYTES << bit) : 0;
       table[v] = table[v ^ low] ^ own;
       if (table[v]) map->bytes = byte + 1;
     }

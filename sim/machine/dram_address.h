@@ -5,7 +5,7 @@
 
 #include "sim/machine/dram_device.h"
 
-enum { TG_DRAM_ATOM_BYTES = 64, TG_DRAM_ATOM_ACCESSES = 4 /* of an atom, at most */ };
+enum { TG_DRAM_ATOM_ACCESSES = 4 }; /* of an atom, at most */
 
 /* Row, bank and channel side by side; XOR works on all of them at once. */
 typedef uint64_t tg_dram_place;

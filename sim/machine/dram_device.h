@@ -10,6 +10,9 @@
 extern "C" {
 #endif
 
+/* A port asks for so many bytes together, wherever they begin (docs/machine.md, section 8). */
+enum { TG_ATOM_BYTES = 64 };
+
 typedef enum tg_dram_page { TG_PAGE_OPEN, TG_PAGE_CLOSED } tg_dram_page;
 typedef enum tg_dram_order { TG_ORDER_FR_FCFS, TG_ORDER_IN_ORDER } tg_dram_order;
 typedef enum tg_dram_hash { TG_HASH_NONE, TG_HASH_BANKS, TG_HASH_ALL } tg_dram_hash;

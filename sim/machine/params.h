@@ -56,7 +56,7 @@ static inline uint32_t tg_pad_rows(const tg_params *m) { return m->banks * tg_ba
 static inline uint32_t tg_acc_rows(const tg_params *m) { return m->acc_bytes / (8 * m->p); } /* of one half */
 static inline uint32_t tg_lanes(const tg_params *m) { return 2 * m->p; }
 static inline uint32_t tg_store_rows(const tg_params *m) { return m->agcu_buffers * m->burst_flits; }
-static inline uint32_t tg_atom_cycles(const tg_params *m) { return 64 / m->port_bytes; }
+static inline uint32_t tg_atom_cycles(const tg_params *m) { return TG_ATOM_BYTES / m->port_bytes; }
 static inline uint32_t tg_tiles(const tg_params *m) { return m->rows * m->cols; }
 /* Hops from the section control, at the north-west corner, to the farthest tile. */
 static inline uint32_t tg_control_distance(const tg_params *m) { return m->rows + m->cols; }

@@ -71,9 +71,6 @@ static inline unsigned tg_queue_bits(tg_unit unit) {
          (unit == TG_AGCU ? TG_WALK_STEPS * (TG_WALK_OUTER_BITS + 2 * TG_WALK_INNER_BITS) : 0);
 }
 
-/* A port moves so many bytes together, wherever they begin. */
-enum { TG_ATOM_BYTES = 64 };
-
 /* The next `flits` flits (fewer at the end), one burst. Returns its pieces, a span's part of a flit being
  * one;
  * `*out_atoms` is what they cost. `out_spans` may be NULL. */
