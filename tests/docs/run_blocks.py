@@ -152,15 +152,18 @@ def compare_rows(page, block, printed, updated):
 
 
 def compare_figures(page, block, printed):
-    """The figures of the cells behind the first of each row are printed; marker `figures`: in the order of the table."""
+    """The figures of the cells behind the first of each row are printed; marker `figures`: in the order of the table. Names all
+    that are not."""
     figures = [bare(w) for line in printed for w in line.replace("|", " ").split() if number(w) is not None]
-    rest = iter(figures)
+    rest, missing = iter(figures), []
     for offset, line in enumerate(block.lines):
         for cell in cells_of(line)[1:]:
             for word in (w for w in words_of_cell(cell) if number(w) is not None):
                 if not any(same(word, other) for other in (rest if block.marker == "figures" else figures)):
-                    raise Wrong(f"{page}:{block.first + offset + 1}: {word} is not printed"
-                                + (", or not behind what stands before it" if block.marker == "figures" else ""))
+                    missing.append(f"{page}:{block.first + offset + 1}: {word} is not printed"
+                                   + (", or not behind what stands before it" if block.marker == "figures" else ""))
+    if missing:
+        raise Wrong("\n".join(missing[:1] if block.marker == "figures" else missing))
     return len(block.lines)
 
 
@@ -202,7 +205,7 @@ def check(o):
     with open(o.page) as file:
         text = file.read()
     blocks = parse(page, text)
-    updated = {} if o.update else None
+    updated, left = {} if o.update else None, []  # what --update can't write is told at the end, when the rest is written
     count, reasons = collections.Counter(), collections.Counter()
     printed = None  # by the last commands; None: they were not run
     with tempfile.TemporaryDirectory(prefix="tegula-docs-") as folder:
@@ -232,8 +235,15 @@ def check(o):
                     raise Wrong(f"{page}:{block.line}: no commands above that could print this")
                 if printed is None:
                     continue
-                lines = (compare_output(page, block, printed, updated) if block.kind == "output" else
-                         compare_rows(page, block, printed, updated) if block.marker == "rows" else compare_figures(page, block, printed))
+                try:
+                    lines = (compare_output(page, block, printed, updated) if block.kind == "output" else
+                             compare_rows(page, block, printed, updated) if block.marker == "rows" else
+                             compare_figures(page, block, printed))
+                except Wrong as wrong:
+                    if updated is None:
+                        raise
+                    left.append(str(wrong))
+                    continue
                 count["compared"] += 1
                 count["lines"] += lines
         count["files"] = compare_files(page, root, folder)
@@ -248,6 +258,8 @@ def check(o):
           + (f", {len(updated)} lines updated" if updated else ""))
     for reason, times in reasons.most_common():
         print(f"  {times} not run: {reason}")
+    if left:
+        raise Wrong("\n".join(left))
 
 
 def main():
