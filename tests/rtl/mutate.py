@@ -91,6 +91,8 @@ FILES = {
     "control_stop.sv": (4, [(PROOF, "control_stop"), CHIP]),
     "fabric_line.sv": (10, [(PROOF, "fabric_line"), CHIP]),
     "tile.sv": (1, [CHIP]),
+    "tile_sequencers.sv": (1, [CHIP]),
+    "tile_posts.sv": (1, [CHIP]),
     "chip.sv": (1, [CHIP]),
     "section_control.sv": (15, [(PROOF, "section_control"), CHIP]),
     "row_walk.sv": (20, [(PROOF, "tx"), CHIP]),

@@ -17,7 +17,7 @@ import tempfile
 
 HEADER, HIERARCHY, HIERARCHY_LZ4 = 0, 4, 6
 TILES = AGCUS = 4  # of the array tiny
-# Scopes of rtl/tile.sv, one a tile, and of rtl/agcu.sv, one an AGCU.
+# Scopes in rtl/tile.sv, one a tile, and in rtl/agcu.sv, one an AGCU.
 INSIDE = {b"u_mx_sequencer": TILES, b"u_vx_sequencer": TILES, b"u_tx": TILES, b"u_scratchpad": TILES,
           b"u_jobs": AGCUS, b"u_port": AGCUS, b"u_load": AGCUS, b"u_store": AGCUS}
 
