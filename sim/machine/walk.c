@@ -31,11 +31,37 @@ static uint32_t advance(const int64_t first, const int64_t delta[TG_LEVELS],
   return linear;
 }
 
-/* Bytes of `count` digits, from `first` on. They wrap around: of elements out of bounds they may be anything. */
-static uint64_t bytes_of(const tg_walk *walk, int first, int count) {
-  uint64_t sum = 0;
-  for (int d = first; d < first + count; d++) sum += (uint64_t)walk->digit[d] * (uint64_t)walk->in->stride[d];
+/* What `count` digits from `first` on come to. */
+static tg_walk_place place_of(const tg_walk *walk, int first, int count) {
+  const tg_agcu_instr *in = walk->in;
+  tg_walk_place sum = {0};
+  for (int d = first; d < first + count; d++) {
+    sum.address += (uint64_t)walk->digit[d] * (uint64_t)in->stride[d];
+    sum.x += (int64_t)walk->digit[d] * in->x_inc[d];
+    sum.y += (int64_t)walk->digit[d] * in->y_inc[d];
+  }
   return sum;
+}
+
+/* One up in the digit. */
+static void move(tg_walk_place *place, const tg_agcu_instr *in, int digit) {
+  place->address += (uint64_t)in->stride[digit];
+  place->x += in->x_inc[digit];
+  place->y += in->y_inc[digit];
+}
+
+/* Where the row begins, with the base and the origin. */
+static tg_walk_place place_of_row(const tg_walk *walk) {
+  tg_walk_place sum = place_of(walk, 0, 3);
+  sum.address += (uint64_t)walk->base;
+  sum.x += walk->in->x_org;
+  sum.y += walk->in->y_org;
+  return sum;
+}
+
+/* Bytes of the element where the walk stands. */
+static uint64_t address_of(const tg_walk *walk) {
+  return walk->row.address + walk->run.address + (uint64_t)walk->digit[5] * (uint64_t)walk->in->stride[5];
 }
 
 void tg_walk_begin(tg_walk *walk, const tg_params *params, const tg_agcu_instr *in,
@@ -56,8 +82,8 @@ void tg_walk_begin(tg_walk *walk, const tg_params *params, const tg_agcu_instr *
   walk->k_first = advance(in->k_first, in->k_delta, index);
   digits(walk->k_first, in->k_radix, walk->k_start);
   memcpy(walk->digit + 3, walk->k_start, sizeof walk->k_start);
-  walk->row_address = (uint64_t)walk->base + bytes_of(walk, 0, 3);
-  walk->run_address = walk->k_address = bytes_of(walk, 3, 2);
+  walk->row = place_of_row(walk);
+  walk->run = walk->k_begin = place_of(walk, 3, 2);
 }
 
 void tg_walk_steps(const tg_agcu_instr *in, uint32_t out_digits[TG_WALK_STEPS][3]) {
@@ -88,48 +114,44 @@ uint32_t tg_index_cycles(const tg_params *params, const tg_agcu_instr *in, uint3
 /* Of the row where the walk stands; -1: there is none. */
 static int64_t chosen_row(const tg_walk *walk) {
   uint32_t word;
-  if (!walk->indices) return tg_index_nominal(walk->m_first + walk->row, walk->in->index_size);
-  memcpy(&word, walk->indices + (size_t)walk->row * sizeof word, sizeof word);
+  if (!walk->indices) return tg_index_nominal(walk->m_first + walk->rows, walk->in->index_size);
+  memcpy(&word, walk->indices + (size_t)walk->rows * sizeof word, sizeof word);
   return tg_index_row(word, walk->in->index_size);
 }
 
 static void next_row(tg_walk *walk) {
   const tg_agcu_instr *in = walk->in;
-  walk->row++;
+  walk->rows++;
   walk->taken = 0;
   if (in->index_size) walk->has_atom = false; /* rows may be anywhere, and time does not depend on where */
   memcpy(walk->digit + 3, walk->k_start, sizeof walk->k_start);
-  walk->run_address = walk->k_address;
-  walk->row_address += (uint64_t)in->stride[2];
+  walk->run = walk->k_begin;
+  move(&walk->row, in, 2);
   if (++walk->digit[2] < in->m_radix[2]) return;
   walk->digit[2] = 0;
   if (++walk->digit[1] >= in->m_radix[1]) {
     walk->digit[1] = 0;
     walk->digit[0]++;
   }
-  walk->row_address = (uint64_t)walk->base + bytes_of(walk, 0, 3);
+  walk->row = place_of_row(walk);
 }
 
 static void next_run(tg_walk *walk) {
   const tg_agcu_instr *in = walk->in;
   walk->digit[5] = 0;
-  if (++walk->digit[4] >= in->k_radix[1]) {
-    walk->digit[4] = 0;
-    walk->digit[3]++;
-  }
-  walk->run_address = bytes_of(walk, 3, 2);
+  move(&walk->run, in, 4);
+  if (++walk->digit[4] < in->k_radix[1]) return;
+  walk->digit[4] = 0;
+  walk->digit[3]++;
+  walk->run = place_of(walk, 3, 2);
 }
 
 /* Address and bounds of the span of `length` elements where the walk stands. */
 static tg_span locate(const tg_walk *walk, uint32_t length) {
   const tg_agcu_instr *in = walk->in;
-  uint64_t sum = walk->row_address + walk->run_address + (uint64_t)walk->digit[5] * (uint64_t)in->stride[5];
-  int64_t x = in->x_org, y = in->y_org;
-  for (int d = 0; d < 6; d++) {
-    int64_t digit = walk->digit[d];
-    y += digit * in->y_inc[d];
-    x += digit * in->x_inc[d];
-  }
+  uint64_t sum = address_of(walk);
+  int64_t x = walk->row.x + walk->run.x + (int64_t)walk->digit[5] * in->x_inc[5],
+          y = walk->row.y + walk->run.y + (int64_t)walk->digit[5] * in->y_inc[5];
   int64_t low = 0, high = length;
   if (in->x_inc[5] == 1 && !walk->single) {
     if (x < 0) low = -x;
@@ -156,9 +178,7 @@ static tg_span locate(const tg_walk *walk, uint32_t length) {
 /* Atoms that the span of `length` elements where the walk stands costs: what lies in the atom that the port has is there, and
  * behind it, or from the span's begin on, atoms follow each other. */
 static uint32_t span_atoms(tg_walk *walk, uint32_t length) {
-  uint64_t address = walk->row_address + walk->run_address +
-                     (uint64_t)walk->digit[5] * (uint64_t)walk->in->stride[5],
-           left = walk->atom_end - address;
+  uint64_t address = address_of(walk), left = walk->atom_end - address;
   uint32_t bytes = length * walk->memory_bytes;
   if (!walk->has_atom || left > TG_ATOM_BYTES) left = 0;
   if (bytes <= left) return 0;

@@ -29,6 +29,12 @@ typedef struct tg_spans {
 /* Rows of a table by index (docs/machine.md, section 7). */
 enum { TG_MOST_INDEXED_ROWS = 1 << 24 }; /* of a table: FP32 numbers these */
 
+/* What digits come to: bytes, which wrap around (of elements out of bounds they may be anything), and coordinates. */
+typedef struct tg_walk_place {
+  uint64_t address;
+  int64_t x, y;
+} tg_walk_place;
+
 typedef struct tg_walk {
   const tg_agcu_instr *in;
   const uint8_t
@@ -41,13 +47,13 @@ typedef struct tg_walk {
   uint32_t m_first, k_first;          /* linear starts of the row walk and of the K walk */
   uint32_t k_start[3];                /* its digits */
   /* where it stands */
-  uint32_t row, taken, flit;
-  uint32_t digit[6]; /* m2 m1 m0 k2 k1 e; the last is the element of the run */
+  uint32_t rows, taken, flit; /* `rows`: that are through */
+  uint32_t digit[6];          /* m2 m1 m0 k2 k1 e; the last is the element of the run */
   uint32_t lane;
-  uint64_t row_address, run_address; /* bytes of the digits, and the base: of m2 m1 m0, of k2 k1 */
-  uint64_t k_address;                /* what run_address is where a row begins */
-  bool has_atom;     /* the port has an atom, which an earlier piece of the row's or the burst's */
-  uint64_t atom_end; /* asked for, up to this address */
+  tg_walk_place row, run; /* what the digits come to: of m2 m1 m0, with the base; of k2 k1 */
+  tg_walk_place k_begin;  /* what `run` is where a row begins */
+  bool has_atom;          /* the port has an atom, which an earlier piece of the row's or the burst's */
+  uint64_t atom_end;      /* asked for, up to this address */
 } tg_walk;
 
 /* `index`: loop indices of this execution; `base_address`: the entry of the base table. The instruction was
