@@ -4,7 +4,7 @@
 
 #include "sim/machine/dram_address.h"
 
-enum { MOST_WAITING = 64 };
+enum { MOST_WAITING = 64, ALIKE = 1024 };
 
 typedef struct channel {
   double free_at;  /* cycles: when it is done with what it was asked */
@@ -12,7 +12,7 @@ typedef struct channel {
   bool reads;      /* has it read since? */
   uint32_t asked;  /* atoms to be written so far; the last ones wait: a read of one is answered at once */
   uint64_t waiting[MOST_WAITING];
-  uint8_t alike[MOST_WAITING]; /* of them, by the atom's last bits: most are not there at all */
+  uint8_t alike[ALIKE]; /* of them, by the atom's last bits: most are not there at all */
 } channel;
 
 typedef struct bank {
@@ -23,11 +23,15 @@ typedef struct bank {
 
 struct tg_replay_memory {
   tg_dram_address_map map;
-  uint32_t accesses, banks, groups;                   /* of an atom, of a group, of a channel */
-  double access, same_group, activate, latency, turn; /* cycles */
-  double read_room, write_room;                       /* that its queues have, in cycles */
-  uint32_t batch;                                     /* accesses that are written at a time */
-  uint32_t keeps; /* atoms of a channel that wait until others are behind them */
+  uint64_t near;           /* atoms of which the last place was one, without the last byte of their number */
+  tg_dram_place near_part; /* what the other bytes contribute */
+  uint32_t accesses, banks, groups; /* of an atom, of a group, of a channel */
+  uint32_t bank_bits;               /* of the number of a group's banks, a power of two */
+  double atom, same_group;          /* that an atom takes of its channel, and of its group: cycles */
+  double activate, latency, turn;   /* cycles */
+  double read_room, write_room;     /* that its queues have, in cycles */
+  uint32_t batch;                   /* accesses that are written at a time */
+  uint32_t keeps;                   /* atoms of a channel that wait until others are behind them */
   uint32_t all_channels;
   channel *channels;
   double *group; /* when it is free: of each channel */
@@ -45,9 +49,11 @@ tg_replay_memory *tg_replay_memory_new(const tg_params *m, tg_arena *arena) {
   tg_dram_address_map_init(&memory->map, d);
   memory->accesses = TG_ATOM_BYTES / tg_dram_access_bytes(d);
   memory->banks = d->banks;
+  memory->bank_bits = (uint32_t)__builtin_ctz(d->banks);
   memory->groups = d->groups;
-  memory->access = most(d->tCCD_S, burst) / cycle / refreshed;
-  memory->same_group = most(d->tCCD_L, burst) / cycle / refreshed;
+  double access = most(d->tCCD_S, burst) / cycle / refreshed;
+  memory->atom = memory->accesses * access;
+  memory->same_group = memory->accesses * (most(d->tCCD_L, burst) / cycle / refreshed);
   memory->activate = (d->tRP + d->tRCD) / cycle;
   memory->latency =
       (d->controller + d->tCL + burst) / cycle + 2; /* and a cycle each way between port and channel */
@@ -56,8 +62,8 @@ tg_replay_memory *tg_replay_memory_new(const tg_params *m, tg_arena *arena) {
   memory->keeps = d->write_low / memory->accesses;
   if (memory->keeps > MOST_WAITING) memory->keeps = MOST_WAITING;
   memory->all_channels = d->channels;
-  memory->read_room = d->read_queue * memory->access;
-  memory->write_room = d->write_high * memory->access;
+  memory->read_room = d->read_queue * access;
+  memory->write_room = d->write_high * access;
   memory->channels = TG_NEW_ARRAY(arena, channel, d->channels);
   memory->group = TG_NEW_ARRAY(arena, double, (size_t)d->channels * d->groups);
   memory->all_banks = TG_NEW_ARRAY(arena, bank, (size_t)d->channels * d->groups * d->banks);
@@ -71,7 +77,7 @@ void tg_replay_memory_rest(tg_replay_memory *y) {
   for (uint32_t b = 0; b < y->all_channels * y->groups * y->banks; b++) y->all_banks[b].free_at = 0;
 }
 
-static uint32_t last_bits(uint64_t atom) { return (uint32_t)(atom ^ atom >> 6) % MOST_WAITING; }
+static uint32_t last_bits(uint64_t atom) { return (uint32_t)(atom ^ atom >> 10) % ALIKE; }
 
 static bool waits(const tg_replay_memory *y, const channel *c, uint64_t atom) {
   if (!c->alike[last_bits(atom)]) return false;
@@ -87,12 +93,21 @@ static void wait_written(const tg_replay_memory *y, channel *c, uint64_t atom) {
   c->alike[last_bits(atom)]++;
 }
 
+/* Atoms that follow each other mostly differ in their last byte. */
+static tg_dram_place place_of(tg_replay_memory *y, uint64_t atom) {
+  if (atom >> 8 != y->near) {
+    y->near = atom >> 8;
+    y->near_part = tg_dram_place_of(&y->map, atom & ~(uint64_t)0xFF);
+  }
+  return y->near_part ^ y->map.table[0][atom & 0xFF];
+}
+
 /* What the channel does for an atom that is asked for in cycle `asked`: when it is done. */
 static double serve(tg_replay_memory *y, uint64_t atom, double asked, bool write) {
-  tg_dram_place place = tg_dram_place_of(&y->map, atom);
+  tg_dram_place place = place_of(y, atom);
   uint32_t number = tg_dram_place_channel(place), of_channel = tg_dram_place_bank(place);
   channel *c = &y->channels[number];
-  double *group = &y->group[number * y->groups + of_channel / y->banks];
+  double *group = &y->group[number * y->groups + (of_channel >> y->bank_bits)];
   bank *b = &y->all_banks[number * y->groups * y->banks + of_channel];
   if (waits(y, c, atom)) return asked;
   if (write && y->keeps) wait_written(y, c, atom);
@@ -112,9 +127,9 @@ static double serve(tg_replay_memory *y, uint64_t atom, double asked, bool write
     b->open = true;
     b->row = tg_dram_place_row(place);
   }
-  c->free_at = most(c->free_at, asked) + y->accesses * y->access;
-  *group = most(*group, asked) + y->accesses * y->same_group;
-  double done = most(ready + y->accesses * y->access, most(c->free_at, *group));
+  c->free_at = most(c->free_at, asked) + y->atom;
+  *group = most(*group, asked) + y->same_group;
+  double done = most(ready + y->atom, most(c->free_at, *group));
   b->free_at = done;
   return done;
 }
