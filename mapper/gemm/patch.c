@@ -84,34 +84,28 @@ uint32_t tg_patch_cut(const tg_params *m, const tg_gemm *g, const tg_gemm_tiling
   return (uint32_t)(row / tg_gemm_cuts(t));
 }
 
-/* Rows that the products of one kernel row reach over, from its part `cut` on. */
-static uint64_t reach(const tg_params *m, const tg_gemm *g, const tg_gemm_tiling *t, uint32_t cut) {
-  return ((uint64_t)(t->patch_rows - 1) * (uint64_t)g->image.step[0] + 1) * tg_patch_row(m, g, t) -
-         (uint64_t)cut * tg_patch_cut(m, g, t);
-}
-
-/* Rows from the first one of a bank to the first that part `cut` of kernel row `tap` reads. */
-static uint64_t begin_of(const tg_params *m, const tg_gemm *g, const tg_gemm_tiling *t, int64_t tap,
-                         uint32_t cut) {
-  return (uint64_t)tap * (uint64_t)g->image.tap_step[0] * tg_patch_row(m, g, t) +
-         (uint64_t)cut * tg_patch_cut(m, g, t);
+/* Rows from the first one of a bank to the first that part `cut` of kernel row `tap` reads, of rows of the patch of `row`. */
+static uint64_t begin_of(const tg_gemm *g, uint64_t row, uint64_t part, int64_t tap, uint32_t cut) {
+  return (uint64_t)tap * (uint64_t)g->image.tap_step[0] * row + cut * part;
 }
 
 uint32_t tg_patch_banks(const tg_params *m, const tg_gemm *g, const tg_gemm_tiling *t) {
-  uint64_t bank = tg_bank_rows(m), most = 0;
+  uint64_t bank = tg_bank_rows(m), most = 0, row = tg_patch_row(m, g, t), part = tg_patch_cut(m, g, t);
+  /* what the products of one kernel row reach over, all its parts */
+  uint64_t reach = ((uint64_t)(t->patch_rows - 1) * (uint64_t)g->image.step[0] + 1) * row;
   for (int64_t tap = 0; tap < g->image.taps[0]; tap++)
     for (uint32_t cut = 0; cut < tg_gemm_cuts(t); cut++) {
-      uint64_t banks = (begin_of(m, g, t, tap, cut) % bank + reach(m, g, t, cut) + bank - 1) / bank;
+      uint64_t banks = (begin_of(g, row, part, tap, cut) % bank + reach - cut * part + bank - 1) / bank;
       if (most < banks) most = banks;
     }
   return (uint32_t)most;
 }
 
 uint64_t tg_patch_rows(const tg_params *m, const tg_gemm *g, const tg_gemm_tiling *t) {
-  uint64_t bank = tg_bank_rows(m), rows = (uint64_t)tg_patch_height(g, t) * tg_patch_row(m, g, t);
+  uint64_t bank = tg_bank_rows(m), row = tg_patch_row(m, g, t), rows = tg_patch_height(g, t) * row;
   if (rows > tg_pad_rows(m)) return rows;
   if (tg_gemm_slabs(t) > 1) return tg_patch_lead(m, g, t) + rows;
-  uint64_t last = begin_of(m, g, t, g->image.taps[0] - 1, tg_gemm_cuts(t) - 1),
+  uint64_t last = begin_of(g, row, tg_patch_cut(m, g, t), g->image.taps[0] - 1, tg_gemm_cuts(t) - 1),
            owned = (last / bank + tg_patch_banks(m, g, t)) * bank;
   return rows > owned ? rows : owned;
 }

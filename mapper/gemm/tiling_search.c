@@ -72,6 +72,15 @@ static void note(tg_gemm_candidates *near, const tg_gemm_tiling *t, double compa
   near->rank[at] = compared;
 }
 
+/* Sides that may bring blocks of the epilogue's operands: one where there are none. Randomized tilings are counted with
+ * both. */
+static int sides_of_blocks(const search *s, const tg_gemm_tiling *t) {
+  if (s->c->options.any_tiling) return 2;
+  for (int x = 0; x < s->g->epilogue_operand_count; x++)
+    if (!tg_gemm_loads_once(t, &s->g->epilogue_operands[x])) return 2;
+  return 1;
+}
+
 void tg_search_consider(search *s, tg_gemm_tiling t, tg_resident resident) {
   tg_stages stages;
   t.resident = resident;
@@ -84,7 +93,7 @@ void tg_search_consider(search *s, tg_gemm_tiling t, tg_resident resident) {
   }
   const tg_need need = need_of(s, &t);
   if (!suffices(s, &need)) return;
-  for (int west = 0; west < 2; west++) {
+  for (int west = 0, sides = sides_of_blocks(s, &t); west < sides; west++) {
     t.epilogue_operands_west = west;
     tg_gemm_list_stages(s->m, s->g, &t, &stages);
     tg_need all = need;
