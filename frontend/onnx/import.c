@@ -180,11 +180,11 @@ static tg_status import_graph(tg_import *import, const Onnx__ModelProto *model) 
   return import_outputs(import, proto);
 }
 
-/* `path`: NULL of a model that is no file. */
+/* `path`: NULL of a model that is no file. The messages stay in the arena: most of them are the elements of constants. */
 static tg_status read_model(tg_arena *arena, const tg_file *file, const char *path, tg_graph **out_graph,
                             tg_diag *diag) {
   Onnx__ModelProto *model = NULL;
-  tg_status status = tg_wire_parse_model(file->data, file->size, &model, diag);
+  tg_status status = tg_wire_parse_model(arena, file->data, file->size, &model, diag);
   if (!status) {
     const char *name = model->graph && model->graph->name ? model->graph->name : "";
     size_t calls = 0;
@@ -199,7 +199,6 @@ static tg_status read_model(tg_arena *arena, const tg_file *file, const char *pa
     status = import_graph(&import, model);
     *out_graph = status ? NULL : import.graph;
   }
-  tg_wire_free_model(model);
   return status;
 }
 

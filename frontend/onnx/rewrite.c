@@ -6,69 +6,49 @@
 #include "frontend/onnx/wire.h"
 #include "frontend/onnx/write.h"
 
-#include <stdlib.h>
 #include <string.h>
 
-/* The proto's own memory is protobuf-c's, whose allocator is malloc and free. */
-static void set_raw(Onnx__TensorProto *proto, const void *data, size_t bytes) {
-  free(proto->raw_data.data);
-  free(proto->float_data);
-  free(proto->int32_data);
-  free(proto->int64_data);
-  free(proto->double_data);
-  free(proto->uint64_data);
+/* The data, raw, in place of what the proto had; they live as long as it. */
+static void set_raw(Onnx__TensorProto *proto, void *data, size_t bytes) {
   proto->float_data = NULL, proto->n_float_data = 0;
   proto->int32_data = NULL, proto->n_int32_data = 0;
   proto->int64_data = NULL, proto->n_int64_data = 0;
   proto->double_data = NULL, proto->n_double_data = 0;
   proto->uint64_data = NULL, proto->n_uint64_data = 0;
-  for (size_t i = 0; i < proto->n_external_data; i++) {
-    free(proto->external_data[i]->key);
-    free(proto->external_data[i]->value);
-    free(proto->external_data[i]);
-  }
-  free(proto->external_data);
   proto->external_data = NULL, proto->n_external_data = 0;
   proto->has_data_location = false;
   proto->data_location = ONNX__TENSOR_PROTO__DATA_LOCATION__DEFAULT;
-  proto->raw_data.data = malloc(bytes ? bytes : 1);
-  if (!proto->raw_data.data) tg_die("out of memory");
-  if (bytes) memcpy(proto->raw_data.data, data, bytes);
+  proto->raw_data.data = data;
   proto->raw_data.len = bytes;
   proto->has_raw_data = true;
 }
 
-static tg_status replace(Onnx__TensorProto *proto, const tg_onnx_values *values, tg_diag *diag) {
+static tg_status replace(tg_arena *arena, Onnx__TensorProto *proto, const tg_onnx_values *values,
+                         tg_diag *diag) {
   tg_dtype dtype = tg_dtype_from_onnx(proto->data_type);
   int64_t count = 1;
   for (size_t d = 0; d < proto->n_dims; d++) count *= proto->dims[d];
   if (!tg_dtype_is_float(dtype) || count != values->count)
     return tg_fail(diag, TG_INVALID, "constant \"%s\" is no float tensor of %lld elements", values->name,
                    (long long)values->count);
-  size_t bytes = (size_t)count * tg_dtype_size(dtype);
-  void *data = malloc(bytes + 1);
-  if (!data) tg_die("out of memory");
+  void *data = tg_arena_alloc(arena, (size_t)count, tg_dtype_size(dtype));
   for (int64_t i = 0; i < count; i++) tg_store_f32(data, dtype, (size_t)i, values->data[i]);
-  set_raw(proto, data, bytes);
-  free(data);
+  set_raw(proto, data, (size_t)count * tg_dtype_size(dtype));
   return TG_OK;
 }
 
 /* A tensor whose data lies in a file beside `path`. */
-static tg_status take_in(Onnx__TensorProto *proto, const char *path, tg_diag *diag) {
+static tg_status take_in(tg_arena *arena, Onnx__TensorProto *proto, const char *path, tg_diag *diag) {
   if (proto->data_location != ONNX__TENSOR_PROTO__DATA_LOCATION__EXTERNAL) return TG_OK;
-  tg_arena arena = {0};
   tg_value *value;
   tg_status status =
-      tg_onnx_tensor(tg_graph_create(&arena, ""), proto, proto->name ? proto->name : "", path, &value, diag);
-  if (!status) {
-    size_t count = (size_t)tg_value_elements(value), bytes = tg_onnx_bytes(value->dtype, count);
-    void *packed = tg_arena_alloc(&arena, bytes, 1);
-    tg_onnx_pack(value->dtype, count, value->data, packed);
-    set_raw(proto, packed, bytes);
-  }
-  tg_arena_release(&arena);
-  return status;
+      tg_onnx_tensor(tg_graph_create(arena, ""), proto, proto->name ? proto->name : "", path, &value, diag);
+  if (status) return status;
+  size_t count = (size_t)tg_value_elements(value), bytes = tg_onnx_bytes(value->dtype, count);
+  void *packed = tg_arena_alloc(arena, bytes, 1);
+  tg_onnx_pack(value->dtype, count, value->data, packed);
+  set_raw(proto, packed, bytes);
+  return TG_OK;
 }
 
 static Onnx__TensorProto *find_initializer(const Onnx__GraphProto *graph, const char *name) {
@@ -91,33 +71,29 @@ static Onnx__TensorProto *find_constant(const Onnx__GraphProto *graph, const cha
 }
 
 static void remove_node(Onnx__GraphProto *graph, size_t position) {
-  onnx__node_proto__free_unpacked(graph->node[position], NULL);
   graph->n_node--;
   memmove(&graph->node[position], &graph->node[position + 1],
           (graph->n_node - position) * sizeof *graph->node);
 }
 
 /* An initializer like `like`, without data. */
-static Onnx__TensorProto *add_initializer(Onnx__GraphProto *graph, const char *name,
+static Onnx__TensorProto *add_initializer(tg_arena *arena, Onnx__GraphProto *graph, const char *name,
                                           const Onnx__TensorProto *like) {
-  Onnx__TensorProto **list =
-      realloc(graph->initializer, (graph->n_initializer + 1) * sizeof *graph->initializer);
-  Onnx__TensorProto *proto = malloc(sizeof *proto);
-  if (!list || !proto) tg_die("out of memory");
+  Onnx__TensorProto **list = TG_NEW_ARRAY(arena, Onnx__TensorProto *, graph->n_initializer + 1),
+                    *proto = TG_NEW(arena, Onnx__TensorProto);
   onnx__tensor_proto__init(proto);
-  proto->name = strdup(name);
-  proto->dims = malloc(like->n_dims * sizeof *proto->dims + 1);
-  if (!proto->name || !proto->dims) tg_die("out of memory");
-  if (like->n_dims) memcpy(proto->dims, like->dims, like->n_dims * sizeof *proto->dims);
+  proto->name = tg_arena_strdup(arena, name);
+  proto->dims = like->dims;
   proto->n_dims = like->n_dims;
   proto->has_data_type = true;
   proto->data_type = like->data_type;
+  if (graph->n_initializer) memcpy(list, graph->initializer, graph->n_initializer * sizeof *list);
   graph->initializer = list;
   return list[graph->n_initializer++] = proto;
 }
 
 /* Where an Identity of an initializer makes `name`, an initializer takes its place. */
-static Onnx__TensorProto *separate(Onnx__GraphProto *graph, const char *name) {
+static Onnx__TensorProto *separate(tg_arena *arena, Onnx__GraphProto *graph, const char *name) {
   for (size_t n = 0; n < graph->n_node; n++) {
     const Onnx__NodeProto *node = graph->node[n];
     if (!node->op_type || strcmp(node->op_type, "Identity") || node->n_input != 1 || node->n_output != 1 ||
@@ -126,45 +102,49 @@ static Onnx__TensorProto *separate(Onnx__GraphProto *graph, const char *name) {
     const Onnx__TensorProto *shared = find_initializer(graph, node->input[0]);
     if (!shared) return NULL;
     remove_node(graph, n);
-    return add_initializer(graph, name, shared);
+    return add_initializer(arena, graph, name, shared);
   }
   return NULL;
 }
 
-static tg_status change(Onnx__GraphProto *graph, const char *path, const tg_onnx_values *values, size_t count,
-                        tg_diag *diag) {
+static tg_status change(tg_arena *arena, Onnx__GraphProto *graph, const char *path,
+                        const tg_onnx_values *values, size_t count, tg_diag *diag) {
   for (size_t i = 0; i < count; i++) {
     Onnx__TensorProto *proto = find_initializer(graph, values[i].name);
     if (!proto) proto = find_constant(graph, values[i].name);
-    if (!proto) proto = separate(graph, values[i].name);
+    if (!proto) proto = separate(arena, graph, values[i].name);
     if (!proto) return tg_fail(diag, TG_INVALID, "%s: has no constant \"%s\"", path, values[i].name);
-    if (replace(proto, &values[i], diag)) {
+    if (replace(arena, proto, &values[i], diag)) {
       tg_diag_prefix(diag, "%s", path);
       return TG_INVALID;
     }
   }
   for (size_t i = 0; i < graph->n_initializer; i++)
-    if (take_in(graph->initializer[i], path, diag)) {
+    if (take_in(arena, graph->initializer[i], path, diag)) {
       tg_diag_prefix(diag, "%s", path);
       return TG_INVALID;
     }
   return TG_OK;
 }
 
+static tg_status read_messages(tg_arena *arena, const char *path, Onnx__ModelProto **out_model,
+                               tg_diag *diag) {
+  tg_file file;
+  if (tg_file_map(path, &file, diag)) return TG_INVALID;
+  tg_status status = tg_wire_parse_model(arena, file.data, file.size, out_model, diag);
+  tg_file_unmap(&file);
+  if (!status && (*out_model)->graph) return TG_OK;
+  tg_diag_prefix(diag, "%s", path);
+  return TG_INVALID;
+}
+
 tg_status tg_onnx_rewrite(const char *from, const char *to, const tg_onnx_values *values, size_t count,
                           tg_diag *diag) {
-  tg_file file;
-  if (tg_file_map(from, &file, diag)) return TG_INVALID;
+  tg_arena arena = {0};
   Onnx__ModelProto *model = NULL;
-  tg_status status = tg_wire_parse_model(file.data, file.size, &model, diag);
-  tg_file_unmap(&file);
-  if (status || !model->graph) {
-    tg_wire_free_model(model);
-    tg_diag_prefix(diag, "%s", from);
-    return TG_INVALID;
-  }
-  status = change(model->graph, from, values, count, diag);
+  tg_status status = read_messages(&arena, from, &model, diag);
+  if (!status) status = change(&arena, model->graph, from, values, count, diag);
   if (!status) status = tg_onnx_write_model(to, model, diag);
-  tg_wire_free_model(model);
+  tg_arena_release(&arena);
   return status;
 }

@@ -123,19 +123,17 @@ static size_t typed_fields(const Onnx__TensorProto *proto) {
          (proto->n_uint64_data > 0) + (proto->n_int32_data > 0) + (proto->n_string_data > 0);
 }
 
-static void copy_typed(const Onnx__TensorProto *proto, tg_dtype dtype, size_t count, void *data) {
-  size_t size = tg_dtype_size(dtype), cells = is_packed(dtype) ? tg_onnx_bytes(dtype, count) : count;
-  if (!count) return;
+/* Elements as graphs have them: raw ones, but for bools and packed ones, and those in fields of their own width. NULL: they
+ * have to be made. */
+static const void *elements_of(const Onnx__TensorProto *proto, tg_dtype dtype) {
+  if (is_packed(dtype) || dtype == TG_BOOL) return NULL;
+  if (proto->has_raw_data) return proto->raw_data.data;
   switch (dtype) {
-  case TG_F32: memcpy(data, proto->float_data, count * size); return;
-  case TG_F64: memcpy(data, proto->double_data, count * size); return;
-  case TG_I64: memcpy(data, proto->int64_data, count * size); return;
-  case TG_U64: memcpy(data, proto->uint64_data, count * size); return;
-  default: break;
-  }
-  for (size_t i = 0; i < cells; i++) { /* the low bytes, little-endian, as the format defines */
-    uint64_t cell = dtype == TG_U32 ? proto->uint64_data[i] : (uint64_t)(int64_t)proto->int32_data[i];
-    memcpy((char *)data + i * size, &cell, size);
+  case TG_F32: return proto->float_data;
+  case TG_F64: return proto->double_data;
+  case TG_I64: return proto->int64_data;
+  case TG_U64: return proto->uint64_data;
+  default: return NULL;
   }
 }
 
@@ -145,11 +143,13 @@ static void normalise_bool(uint8_t *data, size_t count) {
 }
 
 static void fill(const Onnx__TensorProto *proto, tg_dtype dtype, size_t count, void *data) {
-  size_t bytes = tg_onnx_bytes(dtype, count);
-  if (!proto->has_raw_data)
-    copy_typed(proto, dtype, count, data);
-  else if (bytes)
-    memcpy(data, proto->raw_data.data, bytes);
+  size_t size = tg_dtype_size(dtype), bytes = tg_onnx_bytes(dtype, count), cells = bytes / size;
+  if (proto->has_raw_data && bytes) memcpy(data, proto->raw_data.data, bytes);
+  for (size_t i = 0; i < cells && !proto->has_raw_data;
+       i++) { /* the low bytes, little-endian, as the format defines */
+    uint64_t cell = dtype == TG_U32 ? proto->uint64_data[i] : (uint64_t)(int64_t)proto->int32_data[i];
+    memcpy((char *)data + i * size, &cell, size);
+  }
   if (dtype == TG_BOOL) normalise_bool(data, count);
 }
 
@@ -209,8 +209,10 @@ static tg_status build(tg_graph *graph, const Onnx__TensorProto *proto, const ch
   if (!external && (check_present(proto, dtype, count, diag) || check_cells(proto, dtype, count, diag)))
     return TG_INVALID;
   if (!external) {
-    *out_value = tg_graph_add_constant(graph, name, dtype, (int)proto->n_dims, proto->dims, NULL, false);
-    fill_constant(graph, proto, dtype, count, (void *)(*out_value)->data);
+    const void *elements = elements_of(proto, dtype);
+    *out_value = tg_graph_add_constant(graph, name, dtype, (int)proto->n_dims, proto->dims, elements,
+                                       elements != NULL);
+    if (!elements) fill_constant(graph, proto, dtype, count, (void *)(*out_value)->data);
     return TG_OK;
   }
   const void *data = NULL;

@@ -6,8 +6,8 @@
 
 #include <onnx.pb-c.h>
 
-/* Adds the tensor to the graph as a constant named `name`; its data is copied. `model_path` is where external
- * data is looked for. TG_INVALID names the tensor. */
+/* Adds the tensor to the graph as a constant named `name`. Its elements may be those of the proto, which has to live as
+ * long as the graph. `model_path` is where external data is looked for. TG_INVALID names the tensor. */
 tg_status tg_onnx_tensor(tg_graph *graph, const Onnx__TensorProto *proto, const char *name,
                          const char *model_path, tg_value **out_value, tg_diag *diag);
 

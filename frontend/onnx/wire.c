@@ -1,7 +1,5 @@
 #include "frontend/onnx/wire.h"
 
-#include <stdlib.h>
-
 enum {
   MAX_DEPTH = 64,     /* an If in an If in ... costs three levels each */
   ROOM = 16 << 20,    /* bytes that any model may take */
@@ -72,6 +70,7 @@ static const char *scan(const uint8_t *at, const uint8_t *end) {
 /* --- allocation --- */
 
 typedef struct budget {
+  tg_arena *arena;
   size_t left;
 } budget;
 
@@ -79,32 +78,25 @@ static void *budget_alloc(void *user, size_t size) {
   budget *b = user;
   if (size > b->left) return NULL;
   b->left -= size;
-  void *memory = malloc(size ? size : 1);
-  if (!memory) tg_die("out of memory (%zu bytes)", size);
-  return memory;
+  return tg_arena_alloc(b->arena, size, 1);
 }
 
+/* The arena is released as a whole. */
 static void budget_free(void *user, void *data) {
   (void)user;
-  free(data);
+  (void)data;
 }
 
-tg_status tg_wire_parse_model(const uint8_t *data, size_t size, Onnx__ModelProto **out_model, tg_diag *diag) {
+tg_status tg_wire_parse_model(tg_arena *arena, const uint8_t *data, size_t size, Onnx__ModelProto **out_model,
+                              tg_diag *diag) {
   *out_model = NULL;
   if (!size) return tg_fail(diag, TG_INVALID, "the file is empty");
   if (size > INT32_MAX) return tg_fail(diag, TG_INVALID, "larger than the 2 GiB of a protobuf message");
   const char *wrong = scan(data, data + size);
   if (wrong) return tg_fail(diag, TG_INVALID, "not an ONNX model (%s)", wrong);
-  budget b = {ROOM + size * ROOM_PER_BYTE};
+  budget b = {arena, ROOM + size * ROOM_PER_BYTE};
   ProtobufCAllocator allocator = {budget_alloc, budget_free, &b};
   *out_model = onnx__model_proto__unpack(&allocator, size, data);
   if (!*out_model) return tg_fail(diag, TG_INVALID, "not an ONNX model (malformed protobuf)");
   return TG_OK;
-}
-
-void tg_wire_free_model(Onnx__ModelProto *model) {
-  if (!model) return;
-  budget none = {0};
-  ProtobufCAllocator allocator = {budget_alloc, budget_free, &none};
-  onnx__model_proto__free_unpacked(model, &allocator);
 }

@@ -2,14 +2,15 @@
 #ifndef TEGULA_FRONTEND_ONNX_WIRE_H
 #define TEGULA_FRONTEND_ONNX_WIRE_H
 
+#include "frontend/base/arena.h"
 #include "frontend/base/status.h"
 
 #include <onnx.pb-c.h>
 
-/* Parses a model. protobuf-c recurses with the nesting of messages and allocates as the counts of the file
- * ask: so the nesting is scanned first, without recursion, and the allocation capped at a multiple of the
+/* Parses a model, which lives in the arena. protobuf-c recurses with the nesting of messages and allocates as the counts
+ * of the file ask: so the nesting is scanned first, without recursion, and the allocation capped at a multiple of the
  * file's size. */
-tg_status tg_wire_parse_model(const uint8_t *data, size_t size, Onnx__ModelProto **out_model, tg_diag *diag);
-void tg_wire_free_model(Onnx__ModelProto *model);
+tg_status tg_wire_parse_model(tg_arena *arena, const uint8_t *data, size_t size, Onnx__ModelProto **out_model,
+                              tg_diag *diag);
 
 #endif
