@@ -40,7 +40,7 @@ static tg_buffer slot_of(const tg_buffer *ring, uint32_t unit) {
   return slot;
 }
 
-/* ---- products: a GEMM a chunk ---- */
+/* ---- products: a GEMM per chunk ---- */
 
 /* Chunks of a unit come in two buffers in turn, or, if there is one, units do. */
 static tg_instr *push_product(const writer *w, const tg_gemm *g, const tg_gemm_tiling *t,
@@ -212,10 +212,10 @@ static void set_operands(const writer *w, tg_instr *in, uint32_t unit) {
   const tg_params *m = w->e->b.m;
   const tg_blocked *a = w->e->a;
   for (int x = 0; x < a->operand_count; x++) {
-    bool number = a->operand_kind[x] == TG_STREAM_SPLAT32;
+    bool scalar = a->operand_kind[x] == TG_STREAM_SPLAT32;
     tg_buffer buffer = slot_of(&w->e->channels[TG_BLOCKED_OPERAND + x].ring, unit);
     uint32_t row = a->operand[x].rows == 1 ? 0 : tg_blocked_operand_row(m, a, x),
-             vector = number ? 0 : tg_kind_flits(m, a->operand_kind[x], tg_lanes(m));
+             vector = scalar ? 0 : tg_kind_flits(m, a->operand_kind[x], tg_lanes(m));
     for (int v = 0; v < tg_blocked_vectors(a); v++)
       set_stream(w, in, (tg_blocked_multiplies(a) + x) * tg_blocked_vectors(a) + v, a->operand_kind[x], false,
                  &buffer, (uint32_t)(v / a->unroll) * row + (uint32_t)(v % a->unroll) * vector,

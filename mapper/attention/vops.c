@@ -34,12 +34,12 @@ static void set_sums(const emission *e, tg_vx_instr *vop, int stream, bool store
 static void set_epilogue_operands(const emission *e, tg_vx_instr *vop, tg_turn units) {
   const tg_attention *a = e->a;
   for (int x = 0; x < a->scores.epilogue_operand_count; x++) {
-    bool number = a->epilogue_operand_kind[x] == TG_STREAM_SPLAT32;
+    bool scalar = a->epilogue_operand_kind[x] == TG_STREAM_SPLAT32;
     uint32_t rows = tg_attention_epilogue_operand_rows(e->b.m, a, x);
     int first = (1 + x) * a->unroll;
     set_streams(e, vop, first, a->unroll, a->epilogue_operand_kind[x], false, e->epilogue_operand[x].buffer,
                 a->epilogue_operand[x].rows == 1 ? 0 : rows / a->grid.rows, units);
-    for (int u = 0; u < a->unroll && number; u++) {
+    for (int u = 0; u < a->unroll && scalar; u++) {
       tg_stream *s = tg_stream_of_mut(vop, first + u);
       s->at.base = tg_stream_of_mut(vop, first)->at.base;
       s->j[1] = 0;

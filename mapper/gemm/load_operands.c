@@ -10,7 +10,7 @@ static tg_instr *load_epilogue_operand(emission *e, tg_queue *queue, int x, uint
                                        uint32_t mask) {
   const tg_gemm *g = e->g;
   const tg_epilogue_operand *epilogue_operand = &g->epilogue_operands[x];
-  bool number = tg_is_splat(epilogue_operand->along), once = tg_gemm_loads_once(&e->t, epilogue_operand);
+  bool scalar = tg_is_splat(epilogue_operand->along), once = tg_gemm_loads_once(&e->t, epilogue_operand);
   tg_instr *in = tg_gemm_push_load(e, queue, &e->operands.buffers[x], mask);
   tg_agcu_instr *load = &in->agcu;
   tg_walk_plan walk = {.tensor = tg_place_of(e->c, epilogue_operand->access.name.value),
@@ -18,13 +18,13 @@ static tg_instr *load_epilogue_operand(emission *e, tg_queue *queue, int x, uint
                        .columns = g->n};
   tg_gemm_walk_rows(e, epilogue_operand->stride, &walk);
   tg_fill_walk(load, &walk, e->operands.base[x], e->operands.rest[x]);
-  if (!number)
+  if (!scalar)
     tg_gemm_walk_runs(g, epilogue_operand->run_stride,
                       tg_value_bytes_each(epilogue_operand->access.name.value), load);
   load->rows = once || (e->t.ring && tg_is_row_vector(epilogue_operand)) ? 1 : tg_gemm_ring_rows(&e->t);
   load->take = tg_epilogue_operand_take(epilogue_operand, e->t.nt);
-  load->k_first = number ? 0 : tg_gemm_col_first(e, r, col);
-  load->k_delta[e->n_level] = number ? 0 : tg_gemm_col_delta(e);
+  load->k_first = scalar ? 0 : tg_gemm_col_first(e, r, col);
+  load->k_delta[e->n_level] = scalar ? 0 : tg_gemm_col_delta(e);
   load->convert = tg_stream_convert(walk.tensor, epilogue_operand->kind);
   if (once) return in;
   tg_gemm_place place = tg_gemm_place_of(e, r, col);

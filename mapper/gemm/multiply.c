@@ -263,7 +263,7 @@ static void set_resident_chunk(const emission *e, tg_instr *in, uint32_t chunk, 
   *(slot ? &in->mx.b_banks : &in->mx.a_banks) = tg_banks_for(e->b.m, rows);
 }
 
-/* The inner passes, a GEMM a chunk. */
+/* The inner passes, a GEMM per chunk. */
 static tg_instr *push_resident_passes(emission *e, const tg_stage *stage, uint32_t r, uint32_t col,
                                       uint32_t copy) {
   uint32_t begin = tg_build_tile(&e->b, r, col)->mx.count;

@@ -67,8 +67,8 @@ static void set_operands(const emission *e, tg_vx_instr *vop) {
   const tg_params *m = e->b.m;
   for (int x = 0; x < e->g->epilogue_operand_count; x++) {
     const tg_epilogue_operand *operand = &e->g->epilogue_operands[x];
-    bool number = tg_is_splat(operand->along);
-    const int64_t rows[3] = {0, 0, number ? 0 : tg_kind_flits(m, operand->kind, tg_lanes(m))};
+    bool scalar = tg_is_splat(operand->along);
+    const int64_t rows[3] = {0, 0, scalar ? 0 : tg_kind_flits(m, operand->kind, tg_lanes(m))};
     tg_stream *s = tg_stream_of_mut(vop, 1 + x);
     set_stream(s, operand->kind, &e->operands.buffers[x], rows, 0);
     tg_set_rotating(&s->at, &e->operands.buffers[x], 0, TG_ROTATE_OUTER);

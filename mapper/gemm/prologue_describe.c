@@ -158,8 +158,7 @@ static bool set_unroll(tg_gemm_prologue *f) {
 }
 
 static tg_status refuse(const tg_compile *c, const tg_gemm *g) {
-  return tg_fail(c->diag, TG_INVALID, "node \"%s\": what is in front of it does not run on its tiles",
-                 g->node->name);
+  return tg_fail(c->diag, TG_INVALID, "node \"%s\": its prologue does not run on its tiles", g->node->name);
 }
 
 tg_status tg_gemm_describe_prologue(const tg_compile *c, const tg_kernel *kernel, tg_gemm *g) {
@@ -179,7 +178,7 @@ tg_status tg_gemm_describe_prologue(const tg_compile *c, const tg_kernel *kernel
   g->a_convert = f->inputs[0].kind == TG_STREAM_FP32 ? TG_CVT_32 : TG_CVT_16;
   tg_gemm_tiling all = {.kc = (uint32_t)g->k};
   if (tg_banks_for(c->m, tg_gemm_prologue_vector_rows(c->m, g, &all)) > 1)
-    return tg_fail(c->diag, TG_INVALID, "node \"%s\": rows of what is in front of it are too long",
+    return tg_fail(c->diag, TG_INVALID, "node \"%s\": rows of its prologue's inputs are too long",
                    g->node->name);
   return tg_gemm_measure_prologue(c, kernel, g);
 }

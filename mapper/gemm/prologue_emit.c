@@ -25,8 +25,8 @@ typedef tg_gemm_emission emission;
 static void set_streams(const emission *e, tg_vx_instr *vop, int stream, int kind, const tg_buffer *buffer,
                         uint32_t first) {
   const tg_params *m = e->b.m;
-  bool number = kind == TG_STREAM_SPLAT32;
-  uint32_t row = tg_kind_flits(m, kind, number ? 1 : tg_gemm_prologue_width(e->g, &e->t)),
+  bool scalar = kind == TG_STREAM_SPLAT32;
+  uint32_t row = tg_kind_flits(m, kind, scalar ? 1 : tg_gemm_prologue_width(e->g, &e->t)),
            parts = tg_gemm_prologue_parts(m, e->g, &e->t);
   for (uint32_t u = 0; u < e->g->prologue.unroll; u++) {
     tg_stream *s = tg_stream_of_mut(vop, stream + (int)u);
@@ -35,19 +35,19 @@ static void set_streams(const emission *e, tg_vx_instr *vop, int stream, int kin
     s->at.base += (int64_t)u * row;
     s->banks = buffer->banks;
     s->row[1] = (int64_t)tg_gemm_prologue_rows(e->g, &e->t) / parts * row;
-    s->row[2] = number ? 0 : tg_kind_flits(m, kind, tg_lanes(m));
+    s->row[2] = scalar ? 0 : tg_kind_flits(m, kind, tg_lanes(m));
     s->j[1] = (int64_t)e->g->prologue.unroll * row;
     s->store = stream >= tg_prologue_block_stream(&e->g->prologue, 0);
   }
 }
 
 tg_buffer tg_prologue_input_buffer(const emission *e, int prologue_input) {
-  bool number = tg_gemm_prologue_is_scalar(e->g, prologue_input);
+  bool scalar = tg_gemm_prologue_is_scalar(e->g, prologue_input);
   prologue_input -= e->g->prologue.inputs[prologue_input].lane; /* those of one run follow each other */
-  uint32_t before = tg_prologue_inputs_before(e->b.m, e->g, &e->t, number, prologue_input);
+  uint32_t before = tg_prologue_inputs_before(e->b.m, e->g, &e->t, scalar, prologue_input);
   return tg_buffer_part(
-      e->b.m, number ? &e->channels[TG_ROLE_SCALARS].ring : &e->channels[TG_ROLE_PROLOGUE_INPUTS].ring,
-      before, tg_prologue_inputs_before(e->b.m, e->g, &e->t, number, prologue_input + 1) - before);
+      e->b.m, scalar ? &e->channels[TG_ROLE_SCALARS].ring : &e->channels[TG_ROLE_PROLOGUE_INPUTS].ring,
+      before, tg_prologue_inputs_before(e->b.m, e->g, &e->t, scalar, prologue_input + 1) - before);
 }
 
 /* Those along k: chunks go on with level 1 in loops of `chunks`, else with level 2. */

@@ -19,7 +19,7 @@ typedef tg_gemm_emission emission;
 
 typedef struct ring_tile {
   emission *e;
-  uint32_t r, col, member, ahead;
+  uint32_t r, col, member, lead;
   const tg_stage *drain, *add, *sends;
 } ring_tile;
 
@@ -136,9 +136,9 @@ static tg_instr *emit_run(const ring_tile *s, uint32_t block, uint32_t first, ui
 
 /* The first steps of block 0. */
 static void emit_begin(const ring_tile *s) {
-  uint32_t even = s->ahead / 2 * 2;
+  uint32_t even = s->lead / 2 * 2;
   end_loop(emit_add(s, 0, 0, even), 2, even, 0);
-  if (s->ahead > even) emit_add(s, 0, even, 1);
+  if (s->lead > even) emit_add(s, 0, even, 1);
 }
 
 /* SENDs of the sums of a step, from number `step` on. */
@@ -173,7 +173,7 @@ static ring_tile ring_of(emission *e, uint32_t r, uint32_t col) {
                      .r = r,
                      .col = col,
                      .member = member,
-                     .ahead = tg_gemm_ring_lead(&e->t, member),
+                     .lead = tg_gemm_ring_lead(&e->t, member),
                      .drain = tg_stages_find(&e->stages, TG_UNIT_VX, TG_STAGE_DRAIN),
                      .add = tg_stages_find(&e->stages, TG_UNIT_VX, TG_STAGE_SUMS),
                      .sends = tg_stages_find(&e->stages, TG_UNIT_TX, TG_STAGE_SUMS)};
@@ -181,20 +181,20 @@ static ring_tile ring_of(emission *e, uint32_t r, uint32_t col) {
 
 void tg_gemm_emit_ring(emission *e, uint32_t r, uint32_t col) {
   ring_tile s = ring_of(e, r, col);
-  uint32_t rest = e->ring_steps - s.ahead, last = blocks(e) - 1;
+  uint32_t rest = e->ring_steps - s.lead, last = blocks(e) - 1;
   emit_begin(&s);
   if (last) {
     uint32_t begin = vx_queue(&s)->count;
-    emit_run(&s, 0, 0, s.ahead, rest);
-    end_loop(emit_run(&s, 1, rest, 0, s.ahead), 1, last, begin);
+    emit_run(&s, 0, 0, s.lead, rest);
+    end_loop(emit_run(&s, 1, rest, 0, s.lead), 1, last, begin);
   }
-  emit_run(&s, last, 0, s.ahead, rest);
-  emit_run(&s, last, rest, e->ring_steps, s.ahead);
+  emit_run(&s, last, 0, s.lead, rest);
+  emit_run(&s, last, rest, e->ring_steps, s.lead);
 }
 
 void tg_gemm_emit_ring_sends(emission *e, uint32_t r, uint32_t col) {
   ring_tile s = ring_of(e, r, col);
-  end_loop(emit_sends(&s, 0), 2, s.ahead - 1, 0);
+  end_loop(emit_sends(&s, 0), 2, s.lead - 1, 0);
 }
 
 /* The SENDs of pieces to the egress, which are `results`, `count` times over. The first of them is an even
@@ -227,9 +227,9 @@ void tg_gemm_skew_egress(emission *e, uint32_t r, uint32_t col) {
   uint32_t begin = queue->count, pairs = e->t.ring_pieces - 2;
   if (is_last(&s) && pairs) emit_results(&s, results, pairs, false);
   emit_results(&s, results, 1, false);
-  emit_sends(&s, s.ahead - 1);
+  emit_sends(&s, s.lead - 1);
   tg_instr *in = emit_results(&s, results, 1, true);
   if (!is_last(&s) && pairs) in = emit_results(&s, results, pairs, false);
-  end_loop(in, 1, blocks(e) * e->ring_steps - (s.ahead - 1), begin);
-  emit_results(&s, results, (s.ahead - 1) * e->t.ring_pieces, false);
+  end_loop(in, 1, blocks(e) * e->ring_steps - (s.lead - 1), begin);
+  emit_results(&s, results, (s.lead - 1) * e->t.ring_pieces, false);
 }

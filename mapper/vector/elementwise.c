@@ -1,4 +1,4 @@
-/* Elementwise kernels: nodes of one shape in one pass over memory. Operands that are one number, or one row
+/* Elementwise kernels: nodes of one shape in one pass over memory. Operands that are one scalar, or one row
  * for all rows, are loaded once. */
 #include "frontend/base/math.h"
 #include "mapper/expression/expression.h"
@@ -110,11 +110,11 @@ static bool write_code(const elementwise *e, tg_mc *mc, bool ahead) {
   tg_operand_stream streams[TG_SPACE_OPERANDS];
   tg_mc_begin(mc, e->c->arena);
   for (int i = 0; i < e->operands; i++) {
-    bool number = along(e, i) == TG_ALONG_COLUMN || (e->once[i] && along(e, i) == TG_ALONG_SCALAR);
+    bool scalar = along(e, i) == TG_ALONG_COLUMN || (e->once[i] && along(e, i) == TG_ALONG_SCALAR);
     streams[i] =
-        (tg_operand_stream){.name = {.value = e->values[i]}, .stream = e->stream[i], .scalar = number};
+        (tg_operand_stream){.name = {.value = e->values[i]}, .stream = e->stream[i], .scalar = scalar};
     if (!ahead || !e->once[i]) continue;
-    bool halves = !number && tg_stream_kind(e->values[i]) == TG_STREAM_FP32;
+    bool halves = !scalar && tg_stream_kind(e->values[i]) == TG_STREAM_FP32;
     streams[i].loaded = true;
     streams[i].held = tg_mc_load(mc, e->stream[i], halves);
   }
@@ -145,12 +145,12 @@ static void consider_across(elementwise *e) {
 
 static tg_walk_plan once_walk(const elementwise *e, int operand, int64_t offset) {
   int last = e->space.rank - 1;
-  bool number = along(e, operand) == TG_ALONG_SCALAR;
+  bool scalar = along(e, operand) == TG_ALONG_SCALAR;
   return (tg_walk_plan){.tensor = tg_place_of(e->c, e->values[operand]),
                         .offset = offset,
                         .radix = {1, 1, 1},
-                        .element_stride = number ? 1 : e->space.strides[operand][last],
-                        .columns = number ? 1 : e->space.dims[last]};
+                        .element_stride = scalar ? 1 : e->space.strides[operand][last],
+                        .columns = scalar ? 1 : e->space.dims[last]};
 }
 
 static tg_status emit_four(void *user, const tg_space *space, const int64_t *offsets) {

@@ -75,22 +75,22 @@ static bool emit_row_code(reduction *r) {
 }
 
 /* What is kept of a block for each root while its elements pass. */
-typedef union total {
+typedef union accumulator {
   tg_mc_ref reduced;
   tg_moment moment;
-} total;
+} accumulator;
 
-static void begin_reduced(reduction *r, total *totals) {
+static void begin_reduced(reduction *r, accumulator *accumulators) {
   for (int i = 0; i < r->roots; i++) {
     if (tg_reduce_is_moment(r, i)) continue;
-    totals[i].reduced = tg_mc_new(&r->mc);
-    tg_mc_assign(&r->mc, totals[i].reduced, TG_ALU_mov,
+    accumulators[i].reduced = tg_mc_new(&r->mc);
+    tg_mc_assign(&r->mc, accumulators[i].reduced, TG_ALU_mov,
                  tg_mc_const(&r->mc, tg_reduction_identity(tg_kernel_root(r->kernel, i))), TG_MC_NONE,
                  TG_MC_NONE);
   }
 }
 
-static bool begin_moments(reduction *r, total *totals) {
+static bool begin_moments(reduction *r, accumulator *accumulators) {
   tg_mc_ref x[TG_MOMENT_FIRST][1 + TG_MORE_RESULTS], first[TG_MOMENT_FIRST];
   int count = tg_moment_first(r->length);
   for (int u = 0; r->moments && u < count; u++)
@@ -98,47 +98,47 @@ static bool begin_moments(reduction *r, total *totals) {
   for (int i = 0; i < r->roots; i++) {
     if (!tg_reduce_is_moment(r, i) || tg_reduce_twin(r, i) >= 0) continue;
     for (int u = 0; u < count; u++) first[u] = x[u][i];
-    totals[i].moment = tg_moment_begin(&r->mc, first, r->length);
+    accumulators[i].moment = tg_moment_begin(&r->mc, first, r->length);
   }
   return true;
 }
 
-static void add_to_totals(reduction *r, const total *totals, const tg_mc_ref *x) {
+static void accumulate(reduction *r, const accumulator *accumulators, const tg_mc_ref *x) {
   for (int i = 0; i < r->roots; i++) {
     if (tg_reduce_twin(r, i) >= 0) continue;
     if (tg_reduce_is_moment(r, i))
-      tg_moment_add(&r->mc, &totals[i].moment, x[i]);
+      tg_moment_add(&r->mc, &accumulators[i].moment, x[i]);
     else
-      tg_mc_assign(&r->mc, totals[i].reduced, tg_reduction_alu(tg_kernel_root(r->kernel, i)),
-                   totals[i].reduced, x[i], TG_MC_NONE);
+      tg_mc_assign(&r->mc, accumulators[i].reduced, tg_reduction_alu(tg_kernel_root(r->kernel, i)),
+                   accumulators[i].reduced, x[i], TG_MC_NONE);
   }
 }
 
-static tg_mc_ref end_total(reduction *r, const total *totals, int root) {
+static tg_mc_ref end_accumulator(reduction *r, const accumulator *accumulators, int root) {
   int twin = tg_reduce_twin(r, root);
-  if (!tg_reduce_is_moment(r, root)) return totals[root].reduced;
-  return tg_moment_end(&r->mc, &totals[twin < 0 ? root : twin].moment, tg_kernel_root(r->kernel, root),
+  if (!tg_reduce_is_moment(r, root)) return accumulators[root].reduced;
+  return tg_moment_end(&r->mc, &accumulators[twin < 0 ? root : twin].moment, tg_kernel_root(r->kernel, root),
                        r->length);
 }
 
 static bool emit_block_code(reduction *r) {
   tg_mc *mc = &r->mc;
   tg_mc_ref x[1 + TG_MORE_RESULTS];
-  total totals[1 + TG_MORE_RESULTS];
-  begin_reduced(r, totals);
+  accumulator accumulators[1 + TG_MORE_RESULTS];
+  begin_reduced(r, accumulators);
   load_ahead(r);
-  if (!begin_moments(r, totals)) return false;
+  if (!begin_moments(r, accumulators)) return false;
   tg_mc_next_segment(mc); /* for each of the block */
   for (int u = 0; u < tg_reduce_unroll(r); u++) {
     if (!emit_prologue(r, u, x)) return false;
     if (r->outs > r->roots)
       tg_mc_store(mc, tg_result_stream(&r->plan, r->roots, u),
                   tg_stream_kind(r->kernel->beside) == TG_STREAM_FP32, x[r->roots]);
-    add_to_totals(r, totals, x);
+    accumulate(r, accumulators, x);
   }
   tg_mc_next_segment(mc);
   for (int i = 0; i < r->roots; i++)
-    if (!finish(r, i, end_total(r, totals, i))) return false;
+    if (!finish(r, i, end_accumulator(r, accumulators, i))) return false;
   return true;
 }
 

@@ -38,7 +38,7 @@ typedef struct tg_rowwise {
   int64_t dims[2];
   tg_row_step steps[TG_ROWWISE_STEPS];
   int count, passes;
-  bool numbers; /* all results are one scalar a row; else there is one, element by element */
+  bool scalars; /* all results are one scalar a row; else there is one, element by element */
   bool behind;  /* numbers are made after the last pass */
   tg_sources operands;
   tg_row_name names[TG_ROWWISE_NAMES];

@@ -15,7 +15,7 @@
 
 /* ---- steps ---- */
 
-static bool makes_number(const tg_rowwise *r, int maker) {
+static bool makes_scalar(const tg_rowwise *r, int maker) {
   return maker >= 0 && r->steps[maker].kind != TG_STEP_VECTOR;
 }
 
@@ -23,20 +23,20 @@ static bool makes_number(const tg_rowwise *r, int maker) {
 static bool add_step(tg_rowwise *r, tg_node *node) {
   tg_row_step s = {.node = node, .held = TG_MC_NONE};
   int64_t elements = tg_value_elements(tg_out(node)), dims[2];
-  bool numbers = false;
+  bool scalars = false;
   for (int i = 0; i < node->input_count; i++) {
     int maker = tg_row_maker_of(r, tg_in(node, i));
     if (maker < 0) continue;
-    numbers |= makes_number(r, maker);
+    scalars |= makes_scalar(r, maker);
     if (s.ready < r->steps[maker].ready) s.ready = r->steps[maker].ready;
   }
   if (tg_is_reduction(node)) {
-    if (numbers || !tg_reduces_rows(node, dims) || memcmp(dims, r->dims, sizeof dims)) return false;
+    if (scalars || !tg_reduces_rows(node, dims) || memcmp(dims, r->dims, sizeof dims)) return false;
     s.kind = TG_STEP_REDUCTION;
     s.ready++;
-  } else if (numbers && elements == r->dims[0])
+  } else if (scalars && elements == r->dims[0])
     s.kind = TG_STEP_NUMBER;
-  else if (numbers && elements != r->dims[0] * r->dims[1])
+  else if (scalars && elements != r->dims[0] * r->dims[1])
     return false;
   r->steps[r->count++] = s;
   return true;
@@ -74,15 +74,15 @@ static void set_gaps(tg_rowwise *r) {
 
 /* A VOP has so many segments; one before each pass, and one behind the last. */
 static bool schedule(tg_rowwise *r) {
-  int results = tg_kernel_results(r->kernel), numbers = 0;
+  int results = tg_kernel_results(r->kernel), scalars = 0;
   for (int i = 0; i < r->count; i++) {
     const tg_row_step *s = &r->steps[i];
     int passes = s->kind == TG_STEP_VECTOR ? s->ready + 1 : s->ready;
     if (r->passes < passes) r->passes = passes;
-    numbers += s->kind != TG_STEP_VECTOR && tg_row_is_result(r, s);
+    scalars += s->kind != TG_STEP_VECTOR && tg_row_is_result(r, s);
   }
-  r->numbers = numbers == results;
-  if (!r->numbers && (numbers || results > 1)) return false;
+  r->scalars = scalars == results;
+  if (!r->scalars && (scalars || results > 1)) return false;
   set_due(r);
   set_gaps(r);
   return 2 * r->passes + r->behind <= TG_SEGMENTS;
@@ -90,7 +90,7 @@ static bool schedule(tg_rowwise *r) {
 
 /* ---- operands ---- */
 
-/* What step `i` reads as `value`: of a number, another one, or one for all. */
+/* What step `i` reads as `value`: of a scalar, another one, or one for all. */
 static bool find_operand(const tg_rowwise *r, int i, tg_value *value, tg_source *out) {
   const tg_row_step *s = &r->steps[i];
   if (s->kind == TG_STEP_NUMBER) {
@@ -157,10 +157,10 @@ static tg_walk_plan walk_of(const tg_rowwise *r, const tg_source *o) {
 /* Where results go: rows, or one element of each run of a flit. */
 static tg_walk_plan result_walk(const tg_rowwise *r) {
   tg_walk_plan walk = {.radix = {1, 1, r->dims[0]},
-                       .stride = {0, 0, r->numbers ? 1 : r->dims[1]},
+                       .stride = {0, 0, r->scalars ? 1 : r->dims[1]},
                        .element_stride = 1,
-                       .columns = r->numbers ? (int64_t)r->plan.out_take : r->dims[1]};
-  if (!r->numbers) return walk;
+                       .columns = r->scalars ? (int64_t)r->plan.out_take : r->dims[1]};
+  if (!r->scalars) return walk;
   walk.bounded = true;
   walk.x = (tg_coordinate){.step = {0, 0, 0, 1}, .size = 1};
   walk.y = (tg_coordinate){.size = 1};
@@ -187,7 +187,7 @@ static void plan_streams(tg_rowwise *r) {
   plan->rows = r->dims[0];
   plan->take = (uint32_t)tg_round_up(r->dims[1], TG_ROW_PARTIALS);
   plan->tail_n = (uint32_t)r->dims[1];
-  plan->out_take = r->numbers ? tg_lanes(r->c->m) : 0;
+  plan->out_take = r->scalars ? tg_lanes(r->c->m) : 0;
   plan->output = result_walk(r);
   for (int x = 0; x < plan->more; x++) plan->more_output[x] = plan->output;
 }

@@ -72,7 +72,7 @@ static bool emit_numbers(tg_rowwise *r, int pass) {
   }
   if (!emit_marked(r, marked, 0, values, count, registers)) return false;
   for (int i = 0; i < count; i++) r->steps[at[i]].held = registers[i];
-  for (int x = 0; r->numbers && x < tg_kernel_results(r->kernel); x++) {
+  for (int x = 0; r->scalars && x < tg_kernel_results(r->kernel); x++) {
     tg_value *result = tg_kernel_result(r->kernel, x);
     const tg_row_step *s = &r->steps[tg_row_maker_of(r, result)];
     if (s->gap == pass)
@@ -136,7 +136,7 @@ static bool write_code(tg_rowwise *r) {
 
 bool tg_rowwise_write(tg_rowwise *r, int *out_lengths) {
   r->plan.unroll = TG_ROW_PARTIALS / (int)tg_lanes(r->c->m);
-  r->plan.unrolled_result = !r->numbers;
+  r->plan.unrolled_result = !r->scalars;
   if (tg_stream_count(&r->plan) <= TG_STREAMS && write_code(r) && tg_mc_fits(&r->mc, r->c->m, out_lengths))
     return true;
   r->plan.unroll = 0;
