@@ -67,22 +67,39 @@ static double add_term(const tg_terms *terms, int64_t t, double *sums) {
 
 static bool is_known(const tg_value *value) { return tg_is_constant(value) && !value->elided; }
 
+/* Of weights of which no more is known than that each is at most `each`: as many steps in each part as in the next. */
+static int even_parts(int64_t count, int64_t step, double most, double each, int64_t *out_ends) {
+  double sum = (double)step * each * most; /* of one step */
+  if (!(sum < 0x1p24)) return 0;
+  int64_t part = sum > 0 ? ((int64_t)ceil(0x1p24 / sum) - 1) * step : count;
+  int parts = 0;
+  for (int64_t end = part; end < count; end += part) {
+    if (parts == TG_MOST_PARTS - 1) return 0;
+    out_ends[parts++] = end;
+  }
+  out_ends[parts] = count;
+  return parts + 1;
+}
+
 int tg_exact_parts(const tg_terms *terms, int64_t step, double most, double each, int64_t *out_ends) {
   const tg_value *w = terms->weights;
-  bool known = is_known(w) && (!terms->zero || is_known(terms->zero));
+  if (!terms->count) return out_ends[0] = 0, 1;
+  bool empty = !tg_value_elements(w);
+  if (empty || !is_known(w) || (terms->zero && !is_known(terms->zero)))
+    return even_parts(terms->count, step, most, empty ? 0 : each, out_ends);
   size_t columns = (size_t)(terms->outer * terms->inner);
-  double *sums = calloc(known ? columns + 1 : 1, sizeof *sums), sum = 0;
+  double *sums = calloc(columns, sizeof *sums), sum = 0;
   int64_t begin = 0, t = 0;
   int parts = 0;
   if (!sums) tg_die("out of memory");
   while (t < terms->count && parts < TG_MOST_PARTS) {
     int64_t end = t + step;
-    for (int64_t i = t; i < end; i++) sum = known ? add_term(terms, i, sums) : sum + each;
+    for (int64_t i = t; i < end; i++) sum = add_term(terms, i, sums);
     bool over = !(sum * most < 0x1p24);
     if (over && t == begin) break; /* one step is too much */
     if (over) {
       out_ends[parts++] = begin = t;
-      for (size_t c = 0; known && c < columns; c++) sums[c] = 0;
+      for (size_t c = 0; c < columns; c++) sums[c] = 0;
       sum = 0;
       continue;
     }
