@@ -195,6 +195,18 @@ static tg_status check_outputs(tg_graph *graph, tg_diag *diag) {
   return TG_OK;
 }
 
+static tg_status check_carries(const tg_graph *graph, tg_diag *diag) {
+  for (size_t i = 0; i < graph->carry_count; i++) {
+    const tg_value *in = graph->inputs[graph->carries[i].input],
+                   *out = graph->outputs[graph->carries[i].output];
+    if (in->dtype != out->dtype || !tg_value_same_shape(in, out))
+      return tg_fail(diag, TG_INVALID, "output \"%s\", %s, does not carry into input \"%s\", %s",
+                     graph->output_names[graph->carries[i].output], tg_value_type_text(out, graph->arena),
+                     in->name, tg_value_type_text(in, graph->arena));
+  }
+  return TG_OK;
+}
+
 tg_status tg_graph_infer(tg_graph *graph, tg_diag *diag) {
   for (int i = 0; i < graph->input_count; i++)
     if (check_input(graph, graph->inputs[i], diag)) return TG_INVALID;
@@ -224,6 +236,6 @@ tg_status tg_graph_infer(tg_graph *graph, tg_diag *diag) {
       fold_shape_arithmetic(graph, node);
     }
   }
-  if (tg_remove_sequences(graph, diag)) return TG_INVALID;
-  return check_outputs(graph, diag);
+  if (tg_remove_sequences(graph, diag) || check_outputs(graph, diag)) return TG_INVALID;
+  return check_carries(graph, diag);
 }
