@@ -5,8 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Of nodes: there is always a next one. */
-#define MOST_IDS (INT64_MAX / 2)
+/* Of nodes: what is kept for each, passes find in arrays by id. */
+#define MOST_IDS (1 << 20)
 
 /* --- types */
 
@@ -204,7 +204,7 @@ static bool parse_properties(tg_scanner *p, tg_node *node) {
     const char *name;
     if (tg_scan_accept(p, "@")) {
       if (!tg_scan_int(p, &node->id)) return false;
-      if (node->id < -1 || node->id > MOST_IDS) return tg_scan_expected(p, "the number of a node");
+      if (node->id < -1 || node->id >= MOST_IDS) return tg_scan_expected(p, "the number of a node");
     } else if (*p->at == '"') {
       if (!tg_scan_quoted(p, &node->name)) return false;
     } else if (tg_scan_accept(p, "disable_graphamp")) {
@@ -277,7 +277,7 @@ static bool parse_node(tg_scanner *p) {
   for (int i = 0; i < info->fewest_inputs; i++)
     if (i >= count || !inputs[i]) return tg_scan_expected(p, "more inputs");
   int64_t next_id = p->graph->next_id; /* of a node whose line has none */
-  tg_node *node = tg_graph_add_node(p->graph, op, NULL, inputs, count, NULL, 0);
+  tg_node *node = tg_graph_add_node(p->graph, op, NULL, inputs, count, NULL, -1);
   int wanted = info->outputs;
   if (wanted == TG_ANY_COUNT)
     tg_node_set_outputs(p->graph, node, result_count);
@@ -286,7 +286,7 @@ static bool parse_node(tg_scanner *p) {
   for (int i = 0; i < result_count; i++) set_result(p, node->outputs[i], &results[i]);
   if (!parse_properties(p, node)) return false;
   p->graph->next_id = node->id < next_id ? next_id : node->id + 1;
-  return true;
+  return p->graph->next_id <= MOST_IDS || tg_scan_expected(p, "fewer nodes");
 }
 
 /* Of the output parsed last: the input that it becomes. */

@@ -181,6 +181,21 @@ TG_TEST(text, constants_keep_every_bit) {
   tg_arena_release(&arena);
 }
 
+TG_TEST(text, nodes_without_a_number_have_the_next) {
+  tg_arena arena = {0};
+  tg_diag diag = {""};
+  tg_graph *g;
+  const char *text = "graph \"g\" next=3\ninput %x: f32[2]\n%y = Relu(%x)\n%z = Relu(%y) @1\n%u = Relu(%z)\n"
+                     "output \"u\" %u: f32\n";
+  EXPECT_EQ(tg_graph_parse(&arena, text, &g, &diag), TG_OK);
+  ASSERT(g);
+  EXPECT_EQ(g->first->id, 3);
+  EXPECT_EQ(g->first->next->id, 1);
+  EXPECT_EQ(g->last->id, 4);
+  EXPECT_EQ(g->next_id, 5);
+  tg_arena_release(&arena);
+}
+
 TG_TEST(text, keeps_what_a_training_step_needs) {
   tg_arena arena = {0};
   tg_diag diag = {""};
@@ -245,6 +260,8 @@ TG_TEST(text, refuses_what_is_no_graph) {
       "graph \"g\"\ninput %x: f32[2]\n%y = Relu(%x) @9223372036854775807",
       "graph \"g\"\ninput %x: f32[2]\n%y = Relu(%x) @99999999999999999999",
       "graph \"g\" next=9223372036854775807\ninput %x: f32[2]\n%y = Relu(%x)",
+      "graph \"g\"\ninput %x: f32[2]\n%y = Relu(%x) @1048576",
+      "graph \"g\" next=1048576\ninput %x: f32[2]\n%y = Relu(%x)",
       "graph \"g\"\ninput %x: f32[n=-5]",
       "graph \"g\"\ninput %x: f32[-2]",
       "graph \"g\"\nconst %x: f32[-1] = []",
