@@ -3,6 +3,14 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
+/* tg_die ends the process without a signal: libFuzzer would keep no input. */
+int LLVMFuzzerInitialize(int *argc, char ***argv) {
+  (void)argc;
+  (void)argv;
+  tg_before_death(abort);
+  return 0;
+}
+
 const char *fuzz_file(const uint8_t *data, size_t size) {
   static int descriptor = -1;
   static char path[40];

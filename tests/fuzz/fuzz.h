@@ -13,6 +13,8 @@
 #include <string.h>
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+/* Of all targets: whoever dies aborts. */
+int LLVMFuzzerInitialize(int *argc, char ***argv);
 /* Changes data[0 .. size) in place to at most `max_size` bytes, and returns how many; the same for the same seed. */
 size_t LLVMFuzzerCustomMutator(uint8_t *data, size_t size, size_t max_size, unsigned int seed);
 /* libFuzzer's own mutations, for mutators of parts. */
