@@ -1,10 +1,12 @@
 // The vector unit: 2P FP32 lanes, 32 registers for each of L rows in flight (docs/machine.md,
 // section 5).
 //
-// In the cycle of a word-slot the operands are read, the ALU starts, a load requests its row and a
-// store's operand is converted (for stochastic rounding the columns are hashed, and the operand is
-// converted in the next cycle); results of ALU and load are written L cycles later, in the cycle of
-// the next word's same slot, which sees them already.
+// A word is fetched while the one before it is under way, and registers and constants are read in
+// the cycle before their word-slot. In the word-slot's cycle what is written in it takes the place
+// of what was read, the ALU starts, a load requests its row and a store's operand is converted (for
+// stochastic rounding the columns are hashed, and the operand is converted in the next cycle);
+// results of ALU and load are written L cycles later, in the cycle of the next word's same slot,
+// which sees them already.
 module vx (
   input  logic                                   clk_i,
   input  logic                                   rst_ni,
@@ -61,15 +63,15 @@ module vx (
   end
 
   // The word-slot
-  logic active;
-  logic [SlotW-1:0] slot;
-  logic [$clog2(tegula_pkg::MicrocodeWords)-1:0] pc;
+  logic ahead, active, slot_last;
+  logic [SlotW-1:0] slot, slot_next;
+  logic [$clog2(tegula_pkg::MicrocodeWords)-1:0] next_pc;
   logic [tegula_pkg::VxStreams-1:0][15:0] address;
   logic [tegula_pkg::VxStreams-1:0][2:0] kind;
   logic [tegula_pkg::VxStreams-1:0][5:0] lane;
   logic [49:0] tail_left;
   logic [31:0] sr_row, sr_col;
-  tegula_pkg::ucode_t word;
+  tegula_pkg::ucode_t word, fetched_q;
 
   vx_control u_control (
     .clk_i, .rst_ni, .head_valid_i, .head_i, .idx_i, .s_addr_i, .sr_key_i, .issue_o, .end_o,
@@ -77,7 +79,8 @@ module vx (
     .idle_o       (idle_for_sync_o),
     .active_o     (active),
     .slot_o       (slot),
-    .pc_o         (pc),
+    .ahead_o      (ahead),
+    .next_pc_o    (next_pc),
     .address_o    (address),
     .kind_o       (kind),
     .lane_o       (lane),
@@ -85,7 +88,14 @@ module vx (
     .sr_row_o     (sr_row),
     .sr_col_o     (sr_col)
   );
-  assign word = {words_high_q[pc], words_low_q[pc]};
+  assign slot_last = slot == SlotW'(L - 1);
+  assign slot_next = slot_last ? '0 : slot + SlotW'(1);
+
+  // The next word stands there from this one's slot 2 on.
+  always_ff @(posedge clk_i) begin
+    if (ahead && slot == SlotW'(1)) fetched_q <= {words_high_q[next_pc], words_low_q[next_pc]};
+    if (ahead && slot_last) word <= fetched_q;
+  end
 
   logic ld_on, st_on, alu_on, ld_fp32, st_fp32;
   logic [2:0] ld_kind, st_kind;
@@ -128,8 +138,27 @@ module vx (
   assign ld_halves = ld_halves_q[L-1];
   assign ld_done = ld_valid_q[L-1] && !(alu_done && alu_dst == ld_dst);
 
+  // Operands: a, b, c of the ALU, that of the store; numbers and who wants them, in this cycle and
+  // in the next one. What is written in the cycle of the reading is of another slot.
+  logic [3:0][6:0] number, number_next;
+  logic [3:0] wanted, wanted_next;
+  logic [31:0] constant_q [4];
+  assign number = {word.st_src, word.alu_c, word.alu_b, word.alu_a};
+  assign number_next =
+      slot_last ? {fetched_q.st_src, fetched_q.alu_c, fetched_q.alu_b, fetched_q.alu_a} : number;
+  assign wanted = {st_on, {3{alu_on}}};
+  assign wanted_next = slot_last ? {fetched_q.st_on, {3{fetched_q.alu_op != tegula_pkg::AluNop}}}
+                                 : {word.st_on, {3{word.alu_op != tegula_pkg::AluNop}}};
+  always_ff @(posedge clk_i) begin
+    for (int o = 0; o < 4; o++) begin
+      if (ahead && wanted_next[o] && number_next[o][6])
+        constant_q[o] <= 32'(number_next[o][5:0]) < K ? constants_q[number_next[o][$clog2(K)-1:0]]
+                                                      : '0;
+    end
+  end
+
   // Registers: two memories, lanes 0..P-1 and P..2P-1, word = register and slot
-  logic [32*N-1:0] value [4];  // operands a, b, c of the ALU, operand of the store
+  logic [32*N-1:0] value [4];
   for (genvar h = 0; h < 2; h++) begin : gen_half
     localparam int unsigned Base = 32 * P * h;
     logic [32*P-1:0] regs_q [32 << SlotW];
@@ -138,37 +167,20 @@ module vx (
       if (alu_done) regs_q[{slot, alu_dst}] <= alu_result[Base+:32*P];
     end
     for (genvar o = 0; o < 4; o++) begin : gen_operand
-      logic [6:0] number;
-      logic wanted;
-      logic [32*P-1:0] lanes;
+      logic [32*P-1:0] read_q, lanes;
       assign value[o][Base+:32*P] = lanes;
-      if (o == 0) begin : gen_a
-        assign number = word.alu_a;
-        assign wanted = alu_on;
-      end else if (o == 1) begin : gen_b
-        assign number = word.alu_b;
-        assign wanted = alu_on;
-      end else if (o == 2) begin : gen_c
-        assign number = word.alu_c;
-        assign wanted = alu_on;
-      end else begin : gen_store
-        assign number = word.st_src;
-        assign wanted = st_on;
+      always_ff @(posedge clk_i) begin
+        if (ahead && wanted_next[o]) read_q <= regs_q[{slot_next, number_next[o][4:0]}];
       end
       always_comb begin
         lanes = '0;
-        if (wanted) begin
-          if (number[6]) begin
-            if (32'(number[5:0]) < K) lanes = {P{constants_q[number[$clog2(K)-1:0]]}};
-          end else if (number[5]) begin
-            lanes = '0;
-          end else if (alu_done && alu_dst == number[4:0]) begin
-            lanes = alu_result[Base+:32*P];
-          end else if (ld_done && ld_halves[h] && ld_dst == number[4:0]) begin
+        if (wanted[o]) begin
+          if (number[o][6]) lanes = {P{constant_q[o]}};
+          else if (number[o][5]) lanes = '0;
+          else if (alu_done && alu_dst == number[o][4:0]) lanes = alu_result[Base+:32*P];
+          else if (ld_done && ld_halves[h] && ld_dst == number[o][4:0])
             lanes = ld_result[Base+:32*P];
-          end else begin
-            lanes = regs_q[{slot, number[4:0]}];
-          end
+          else lanes = read_q;
         end
       end
     end

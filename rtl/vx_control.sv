@@ -19,10 +19,12 @@ module vx_control (
   output logic [tegula_pkg::Banks-1:0]              ld_own_o,
   output logic [tegula_pkg::Banks-1:0]              st_own_o,
   output logic [1:0]                                acc_own_o,
+  // A word is under way, or one comes; where the next one is, from the slot 1 on
+  output logic                                      ahead_o,
+  output logic [$clog2(tegula_pkg::MicrocodeWords)-1:0] next_pc_o,
   // The word-slot of this cycle
   output logic                                      active_o,       // the slot has a row
   output logic [$clog2(tegula_pkg::FmaLatency)-1:0] slot_o,
-  output logic [$clog2(tegula_pkg::MicrocodeWords)-1:0] pc_o,
   output logic [tegula_pkg::VxStreams-1:0][15:0]    address_o,      // of each stream, low half
   output logic [tegula_pkg::VxStreams-1:0][2:0]     kind_o,
   output logic [tegula_pkg::VxStreams-1:0][5:0]     lane_o,
@@ -152,12 +154,13 @@ module vx_control (
     .empty_o    (empty),
     .group_end_o(group_end),
     .run_end_o  (run_end),
-    .pc_o,
+    .next_pc_o,
     .j_addr_o   (j_addr),
     .j_col_o    (j_col),
     .tail_left_o
   );
 
+  assign ahead_o = phase_q == Setup || phase_q == Run;
   assign active_o = phase_q == Run && slot_used;
   assign sr_row_o = sr_row + row_row;
   assign sr_col_o = sr_col + row_col + j_col;

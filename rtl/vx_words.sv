@@ -15,8 +15,8 @@ module vx_words (
   output logic                                            empty_o,      // no row or no word
   output logic                                            group_end_o,  // the group's last word
   output logic                                            run_end_o,    // of the last group
-  // The word, and its j
-  output logic [$clog2(tegula_pkg::MicrocodeWords)-1:0]   pc_o,
+  // Where the next word is, from this one's second slot on; of this word its j
+  output logic [$clog2(tegula_pkg::MicrocodeWords)-1:0]   next_pc_o,
   output logic [tegula_pkg::VxStreams-1:0][15:0]          j_addr_o,
   output logic [31:0]                                     j_col_o,
   output logic [49:0]                                     tail_left_o   // elements from j on
@@ -73,7 +73,9 @@ module vx_words (
     end
   end
 
-  logic [9:0] word_q, pc;
+  logic [2:0] seg_d;
+  logic [9:0] word_q, word_d;
+  logic [PcW-1:0] next_pc_q;
   logic [1:0][15:0] j_q;
   logic [Streams-1:0][1:0][15:0] j_addr_q;
   logic [1:0][31:0] j_col_q;
@@ -86,16 +88,25 @@ module vx_words (
   assign group_end_o = word_last && pass_last && seg_last;
   assign run_end_o = group_end_o && group_left_q <= 16'(L);
 
+  always_comb begin
+    seg_d = seg_q;
+    word_d = word_q + 10'd1;
+    if (setup_i || word_last) begin
+      word_d = '0;
+      if (setup_i || pass_last) seg_d = setup_i || seg_last ? seg_first : seg_next;
+    end
+  end
+
   always_ff @(posedge clk_i) begin
+    if (setup_i || run_i) next_pc_q <= PcW'(seg_begin_q[seg_d] + word_d);
     if (issue_i) group_left_q <= head_i.rows;
     else if (run_i && slot_last_i && group_end_o) group_left_q <= group_left_q - 16'(L);
 
     if (setup_i || (run_i && slot_last_i)) begin
-      word_q <= word_q + 10'd1;
+      seg_q <= seg_d;
+      word_q <= word_d;
       if (setup_i || word_last) begin
-        word_q <= '0;
         if (setup_i || pass_last) begin
-          seg_q <= setup_i || seg_last ? seg_first : seg_next;
           j_q <= '0;
           j_addr_q <= '0;
           j_col_q <= '0;
@@ -116,8 +127,7 @@ module vx_words (
     end
   end
 
-  assign pc = seg_begin_q[seg_q] + word_q;
-  assign pc_o = pc[PcW-1:0];
+  assign next_pc_o = next_pc_q;
   assign tail_left_o = tail_left_q;
   assign j_col_o = j_col_q[1];
   for (genvar t = 0; t < Streams; t++) begin : gen_address
