@@ -130,7 +130,7 @@ size_t tg_last_reader(const tg_compile *c, const tg_value *value) {
 double tg_worth_of_memory(const tg_compile *c, const tg_value *value) {
   double bytes = (double)tg_value_elements(value) * tg_value_bytes_each(value);
   bool stays = c->places[value->index].tensor <= -2; /* an output of the graph */
-  return stays ? 0 : KEPT * bytes / ((double)tg_agcus(c->m) * c->m->port_bytes);
+  return stays ? 0 : KEPT * bytes / tg_peak_dram_bytes(c->m);
 }
 
 /* Does kernel k no longer load `value`? If others do not either, it had better not be stored. */

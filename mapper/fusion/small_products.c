@@ -40,7 +40,7 @@ static bool compute_alone(tg_compile *c, size_t k, tg_value *value) {
   tg_kernel both;
   if (!tg_with_chain(c, &ch, &both)) return false;
   double before = tg_kernel_cycles(c, &c->kernels[maker]),
-         after = tg_kernel_cycles(c, &reductions) + TG_SECTION_CYCLES;
+         after = tg_kernel_cycles(c, &reductions) + TG_SECTION_CYCLES - tg_worth_of_memory(c, value);
   if (!tg_is_profitable(c, &c->kernels[k], &both, before - after)) return false;
   c->kernels[k] = both;
   c->kernels[maker] = reductions;
@@ -83,8 +83,7 @@ static double sum_cycles(tg_compile *c, const bool *reads) {
 static double transpose_cycles(const tg_compile *c, const tg_node *transpose) {
   double elements = (double)tg_value_elements(tg_out(transpose)),
          bytes = tg_value_bytes_each(tg_out(transpose)) + 4;
-  return TG_SECTION_CYCLES + 4 * c->m->dram_latency +
-         elements * bytes / ((double)tg_agcus(c->m) * c->m->port_bytes);
+  return TG_SECTION_CYCLES + 4 * c->m->dram_latency + elements * bytes / tg_peak_dram_bytes(c->m);
 }
 
 static void insert_transpose(tg_compile *c, tg_node *transpose, tg_value *source, size_t at) {

@@ -146,16 +146,34 @@ double tg_gemm_traffic(const tg_gemm_tiling *t, const tg_stages *stages) {
   return passes * (chunks * (all.west.load + all.north.load) + all.west.drain + all.north.drain);
 }
 
+/* Of all ports of a side, for a block: of stores alone, or of all. */
+static double side_cycles(const tg_gemm_tiling *t, const tg_stages *stages, tg_seat side, bool stores) {
+  double chunks = (double)t->chunks * t->parts, sum = 0;
+  for (int i = 0; i < stages->count; i++) {
+    const tg_stage *stage = &stages->list[i];
+    bool stored = stage->kind == TG_STAGE_RESULTS || stage->kind == TG_STAGE_COLUMN_SUMS ||
+                  stage->kind == TG_STAGE_PROLOGUE_STORE;
+    if (stage->seat == side && (stored || !stores)) sum += (stage->drains ? 1 : chunks) * stage->cycles;
+  }
+  return sum;
+}
+
+/* Of a device's bus what is read and written, and, as long as there is both, the turns between, each way with rows to be
+ * opened that the other way's took the place of. */
 double tg_gemm_memory_cycles(const tg_compile *c, const tg_gemm *g, const tg_gemm_tiling *t) {
   const tg_params *m = c->m;
-  if (tg_dram_is_simple(&m->dram)) return 0;
+  const tg_dram_device *d = &m->dram;
+  if (tg_dram_is_simple(d)) return 0;
   tg_stages stages;
   tg_gemm_list_stages(m, g, t, &stages);
-  ports all = ports_of(&stages);
-  double chunks = (double)t->chunks * t->parts, passes = (double)tg_gemm_row_blocks(t) * t->passes_n,
-         block = chunks * (m->rows * all.west.load + m->cols * all.north.load) + m->rows * all.west.drain +
-                 m->cols * all.north.drain;
-  return passes * block * m->port_bytes / tg_peak_dram_bytes(m);
+  double blocks = (double)tg_gemm_row_blocks(t) * t->passes_n * m->port_bytes, bytes[2];
+  for (int stores = 0; stores < 2; stores++)
+    bytes[stores] = blocks * (m->rows * side_cycles(t, &stages, TG_SIDE_WEST, stores) +
+                              m->cols * side_cycles(t, &stages, TG_SIDE_NORTH, stores));
+  double less = bytes[0] - bytes[1] < bytes[1] ? bytes[0] - bytes[1] : bytes[1],
+         turns = less / ((double)d->channels * tg_dram_access_bytes(d) * tg_dram_batch(d));
+  return bytes[0] / tg_peak_dram_bytes(m) +
+         turns * (tg_dram_turns(d) + 2 * tg_dram_activate(d)) * m->clock_mhz * 1e-6;
 }
 
 double tg_gemm_cycles(const tg_compile *c, const tg_gemm *g, const tg_gemm_tiling *t,

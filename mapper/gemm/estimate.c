@@ -1,4 +1,5 @@
 /* What a kernel of a product would take. */
+#include "frontend/base/math.h"
 #include "mapper/gemm/gemm.h"
 #include "mapper/gemm/tiling.h"
 
@@ -7,16 +8,23 @@ static double section_cycles(const tg_compile *c, const tg_gemm *g, const tg_gem
   return tg_max_double(t->cycles, tg_gemm_memory_cycles(c, g, t)) + TG_SECTION_CYCLES;
 }
 
+/* Of the tilings that are replayed the fastest. TG_NEVER: there is none. */
+static double fastest(const tg_compile *c, const tg_gemm *g) {
+  tg_gemm_tiling first;
+  double best = TG_NEVER;
+  if (tg_tile_gemm(c, g, &first)) return best;
+  tg_gemm_candidates near = tg_gemm_candidates_worth_a_replay(c, g);
+  for (int i = 0; i < near.count; i++) best = tg_min_double(best, section_cycles(c, g, &near.tiling[i]));
+  return best;
+}
+
 static double phase_cycles(tg_compile *c, const tg_kernel *kernel, int64_t phase) {
   tg_gemm apart, spread;
-  tg_gemm_tiling t;
-  double best = TG_NEVER, together = TG_NEVER;
-  if (tg_describe_gemm(c, kernel, phase, &apart) || !apart.drain_words[TG_DRAIN_FINISH]) return best;
+  if (tg_describe_gemm(c, kernel, phase, &apart) || !apart.drain_words[TG_DRAIN_FINISH]) return TG_NEVER;
   if (!apart.m) return 0;
-  if (!tg_tile_gemm(c, &apart, &t)) best = (double)apart.products * section_cycles(c, &apart, &t);
-  if (tg_spread_gemm(c, kernel, &spread) && !tg_tile_gemm(c, &spread, &t))
-    together = section_cycles(c, &spread, &t);
-  return together < best ? together : best;
+  double best = fastest(c, &apart);
+  if (best < TG_NEVER) best *= (double)apart.products;
+  return tg_spread_gemm(c, kernel, &spread) ? tg_min_double(best, fastest(c, &spread)) : best;
 }
 
 double tg_product_cycles(const tg_compile *c, const tg_kernel *kernel) {

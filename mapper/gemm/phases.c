@@ -12,7 +12,6 @@
 typedef tg_gemm_emission emission;
 
 enum { REPLAYED_STEPS = 1 << 16 };
-#define WORTH_A_REPLAY 1.25 /* of the best estimate: formulas err by as much */
 /* Of the best time so far: replays of some steps that are taken to go on err by a part of it, those with a memory device by
  * more, and by some cycles at least, however short the section. */
 #define CLEARLY             0.99
@@ -135,12 +134,12 @@ static double replayed_cycles(const tg_compile *c, const tg_kernel *kernel, cons
 /* Of the tilings that the search found the one whose sections are replayed fastest; their cycles. What a replay does not
  * know of a memory device is no reason to leave the best one. */
 static double settle(const tg_compile *c, const tg_kernel *kernel, const tg_gemm *g, tg_gemm_tiling *out) {
-  tg_gemm_candidates near = tg_gemm_candidates_of(c, g);
+  tg_gemm_candidates near = tg_gemm_candidates_worth_a_replay(c, g);
   double best = TG_NEVER, margin = CLEARLY, slack = 0;
   if (!tg_dram_is_simple(&c->m->dram)) margin = CLEARLY_OF_A_DEVICE, slack = A_DEVICES_OWN;
   *out = near.tiling[0];
   if (near.count == 1) return (double)g->products * (out->cycles + TG_SECTION_CYCLES);
-  for (int i = 0; i < near.count && near.rank[i] <= WORTH_A_REPLAY * near.rank[0]; i++) {
+  for (int i = 0; i < near.count; i++) {
     double strips = tg_gemm_strips(&near.tiling[i]),
            limit = best < TG_NEVER ? tg_max_double(tg_min_double(margin * best, best - slack), 0) : TG_NEVER,
            cycles = strips * replayed_cycles(c, kernel, g, &near.tiling[i], limit / strips);

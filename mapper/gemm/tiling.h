@@ -267,6 +267,8 @@ typedef struct tg_gemm_candidates {
 } tg_gemm_candidates;
 /* Of a product that has a tiling. tiling_memo.c */
 tg_gemm_candidates tg_gemm_candidates_of(const tg_compile *c, const tg_gemm *gemm);
+/* Those that are to be replayed: the others are estimated to take clearly longer, or a memory device to. At least one. */
+tg_gemm_candidates tg_gemm_candidates_worth_a_replay(const tg_compile *c, const tg_gemm *gemm);
 /* From now on products like this one are tiled so. */
 void tg_gemm_settle(const tg_compile *c, const tg_gemm *gemm, const tg_gemm_tiling *tiling);
 

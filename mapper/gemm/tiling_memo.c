@@ -1,8 +1,12 @@
 /* Equal products are tiled once: passes ask for the same kernel again and again, and models have equal layers. */
 #include "mapper/gemm/tiling_search.h"
+
+#include "frontend/base/math.h"
 #include "mapper/kernel/memo.h"
 
 #include <string.h>
+
+#define WORTH_A_REPLAY 1.25 /* of the best estimate: formulas err by as much */
 
 /* What a tiling follows from: the product, in which values stand for how they are stored and nothing else. What is not
  * known to be of no account stays in the key, so that two keys are rather different than equal. */
@@ -79,6 +83,22 @@ static const answer *answer_of(const tg_compile *c, const tg_gemm *gemm) {
 
 tg_gemm_candidates tg_gemm_candidates_of(const tg_compile *c, const tg_gemm *gemm) {
   return answer_of(c, gemm)->candidates;
+}
+
+tg_gemm_candidates tg_gemm_candidates_worth_a_replay(const tg_compile *c, const tg_gemm *gemm) {
+  tg_gemm_candidates near = tg_gemm_candidates_of(c, gemm), kept = {0};
+  double best = TG_NEVER;
+  if (near.count <= 1) return near;
+  for (int i = 0; i < near.count; i++) { /* the search does not know a memory device */
+    near.rank[i] = tg_max_double(near.rank[i], tg_gemm_memory_cycles(c, gemm, &near.tiling[i]));
+    best = tg_min_double(best, near.rank[i]);
+  }
+  for (int i = 0; i < near.count; i++) {
+    if (near.rank[i] > WORTH_A_REPLAY * best) continue;
+    kept.tiling[kept.count] = near.tiling[i];
+    kept.rank[kept.count++] = near.rank[i];
+  }
+  return kept;
 }
 
 void tg_gemm_settle(const tg_compile *c, const tg_gemm *gemm, const tg_gemm_tiling *tiling) {

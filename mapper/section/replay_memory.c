@@ -44,7 +44,7 @@ tg_replay_memory *tg_replay_memory_new(const tg_params *m, tg_arena *arena) {
   const tg_dram_device *d = &m->dram;
   if (tg_dram_is_simple(d)) return NULL;
   tg_replay_memory *memory = TG_NEW(arena, tg_replay_memory);
-  double cycle = 1e6 / m->clock_mhz, burst = 1e6 * d->burst / (double)d->rate,
+  double cycle = 1e6 / m->clock_mhz, burst = tg_dram_burst(d),
          refreshed = d->tRFCpb ? 1 : 1 - (double)d->tRFC / d->tREFI;
   tg_dram_address_map_init(&memory->map, d);
   memory->accesses = TG_ATOM_BYTES / tg_dram_access_bytes(d);
@@ -54,11 +54,11 @@ tg_replay_memory *tg_replay_memory_new(const tg_params *m, tg_arena *arena) {
   double access = most(d->tCCD_S, burst) / cycle / refreshed;
   memory->atom = memory->accesses * access;
   memory->same_group = memory->accesses * (most(d->tCCD_L, burst) / cycle / refreshed);
-  memory->activate = (d->tRP + d->tRCD) / cycle;
+  memory->activate = tg_dram_activate(d) / cycle;
   memory->latency =
       (d->controller + d->tCL + burst) / cycle + 2; /* and a cycle each way between port and channel */
-  memory->turn = (d->tCL + 2 * burst + d->tRTW + d->tWTR_S) / cycle;
-  memory->batch = d->write_high - d->write_low;
+  memory->turn = tg_dram_turns(d) / cycle;
+  memory->batch = tg_dram_batch(d);
   memory->keeps = d->write_low / memory->accesses;
   if (memory->keeps > MOST_WAITING) memory->keeps = MOST_WAITING;
   memory->all_channels = d->channels;

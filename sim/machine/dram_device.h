@@ -51,6 +51,16 @@ const char *const *tg_dram_device_names(void); /* ended by NULL */
 /* Today's ports: a fixed latency, no device behind them. */
 static inline bool tg_dram_is_simple(const tg_dram_device *d) { return d->channels == 0; }
 static inline uint32_t tg_dram_access_bytes(const tg_dram_device *d) { return d->width * d->burst / 8; }
+/* Picoseconds of an access on the data bus; and those that the bus is idle from the last read before writes to the first one
+ * behind them. */
+static inline double tg_dram_burst(const tg_dram_device *d) { return 1e6 * d->burst / (double)d->rate; }
+static inline double tg_dram_turns(const tg_dram_device *d) {
+  return d->tCL + 2 * tg_dram_burst(d) + d->tRTW + d->tWTR_S;
+}
+/* Those of opening a row in place of another one. */
+static inline uint32_t tg_dram_activate(const tg_dram_device *d) { return d->tRP + d->tRCD; }
+/* Accesses that are written at a time, though reads wait. */
+static inline uint32_t tg_dram_batch(const tg_dram_device *d) { return d->write_high - d->write_low; }
 /* Bytes a second of all data buses, and bytes of the device; 0 for `simple`. */
 static inline uint64_t tg_dram_peak(const tg_dram_device *d) {
   return (uint64_t)d->channels * d->width / 8 * d->rate * 1000000;
