@@ -3,16 +3,9 @@
 #include "frontend/base/math.h"
 #include "mapper/gemm/layout.h"
 #include "mapper/gemm/prologue.h"
-#include "mapper/gemm/stages.h"
+#include "mapper/gemm/stages_list.h"
 
-typedef struct list {
-  const tg_params *m;
-  const tg_gemm *g;
-  const tg_gemm_tiling *t;
-  tg_stages *out;
-} list;
-
-static bool makes_a(const list *s) { return s->g->prologue.result && !s->g->prologue.of_b; }
+static bool makes_a(const tg_stages_list *s) { return s->g->prologue.result && !s->g->prologue.of_b; }
 /* Loops over parts of K hold loops over their chunks. */
 static bool is_nested(const tg_gemm_tiling *t) {
   return t->parts > 1 && t->chunks > 1 && !tg_gemm_unrolls(t);
@@ -34,7 +27,7 @@ static uint32_t multiplications(const tg_gemm_tiling *t) {
 
 /* An operand that is resident with several chunks is given back with the last one, and waited for once, or chunk by chunk as
  * it is loaded. A slab is there for all chunks of its block, and so is a patch whose kernel rows have several. */
-static tg_join join_of_operand(const list *s, tg_gemm_role role) {
+static tg_join join_of_operand(const tg_stages_list *s, tg_gemm_role role) {
   const tg_gemm_tiling *t = s->t;
   bool resident = t->resident == (role == TG_ROLE_B ? TG_RESIDENT_B : TG_RESIDENT_A);
   bool by_chunk = tg_gemm_loads_resident_chunks(s->m, s->g, t);
@@ -49,7 +42,7 @@ static tg_join join_of_operand(const list *s, tg_gemm_role role) {
 }
 
 /* Every part of K begins with a free half of the accumulator and ends with a full one. */
-static void add_multiply(const list *s) {
+static void add_multiply(const tg_stages_list *s) {
   const tg_gemm_tiling *t = s->t;
   bool nested = is_nested(t),
        rows = tg_gemm_slabs(t) > 1 || tg_gemm_cuts(t) > 1,   /* kernel rows have instructions of their own */
@@ -85,19 +78,19 @@ static void add_multiply(const list *s) {
 
 /* ---- vx ---- */
 
-static bool has_vectors(const list *s) {
+static bool has_vectors(const tg_stages_list *s) {
   for (int x = 0; x < s->g->epilogue_operand_count; x++)
     if (tg_gemm_loads_once(s->t, &s->g->epilogue_operands[x])) return true;
   return false;
 }
-static bool has_blocks(const list *s) {
+static bool has_blocks(const tg_stages_list *s) {
   for (int x = 0; x < s->g->epilogue_operand_count; x++)
     if (!tg_gemm_loads_once(s->t, &s->g->epilogue_operands[x])) return true;
   return tg_gemm_pool_marks(s->g, s->t) > 0;
 }
 
 /* Vectors that stay are waited for once, by a SYNC. */
-static void add_ready(const list *s) {
+static void add_ready(const tg_stages_list *s) {
   bool prologue = s->g->prologue.vector_count > 0,
        own = has_vectors(s) && tg_gemm_has_resident_vectors(s->g, s->t);
   tg_stage stage = {.kind = TG_STAGE_VECTORS,
@@ -113,7 +106,7 @@ static void add_ready(const list *s) {
 }
 
 /* Chunks of A, or of B, by its prologue. */
-static void add_prologue(const list *s) {
+static void add_prologue(const tg_stages_list *s) {
   bool of_b = s->t->producers > 0;
   tg_stage stage = {.kind = TG_STAGE_PROLOGUE,
                     .seat = TG_UNIT_VX,
@@ -133,7 +126,7 @@ static void add_prologue(const list *s) {
 
 /* What a VOP that sums, or drains, has to do with: the accumulator; where its sum or results go; sums so far. Which of
  * them, depends on the member and the part. */
-static void join_sums(const list *s, tg_stage *stage, bool pieces) {
+static void join_sums(const tg_stages_list *s, tg_stage *stage, bool pieces) {
   tg_stage_join(
       stage,
       (tg_join){.channel = TG_ROLE_ACCUMULATOR, .once = pieces, .posts = TG_OF_NONE, .wait = TG_NEXT_SLOT});
@@ -155,7 +148,7 @@ static void join_sums(const list *s, tg_stage *stage, bool pieces) {
 }
 
 /* Operands of the epilogue: in slots of their own, or the next ones. */
-static void join_operands(const list *s, tg_stage *stage, bool in_slots) {
+static void join_operands(const tg_stages_list *s, tg_stage *stage, bool in_slots) {
   bool vectors =
       has_vectors(s) && !tg_gemm_has_resident_vectors(s->g, s->t); /* else they are there from the start */
   int8_t first = in_slots ? 2 : TG_NEXT_SLOT, second = in_slots ? 3 : TG_NEXT_SLOT;
@@ -176,12 +169,12 @@ static void join_operands(const list *s, tg_stage *stage, bool in_slots) {
 }
 
 /* The parts of K before the last one, and the rounding, or transposition, of a whole sum: instructions of each. */
-static uint32_t sums(const list *s) {
+static uint32_t sums(const tg_stages_list *s) {
   uint32_t rounded = s->g->sum_kind == TG_STREAM_BF16SR;
   return (s->t->parts > 2 ? 2 : s->t->parts - 1) + rounded + s->t->swapped + (s->t->pool_rows > 0);
 }
 
-static void add_sums(const list *s) {
+static void add_sums(const tg_stages_list *s) {
   const tg_gemm_tiling *t = s->t;
   tg_stage stage = {.kind = TG_STAGE_SUMS,
                     .seat = TG_UNIT_VX,
@@ -195,7 +188,7 @@ static void add_sums(const list *s) {
 }
 
 /* Columns beside the image are written once: the VOPs that go down windows leave them alone. */
-static void add_edges(const list *s) {
+static void add_edges(const tg_stages_list *s) {
   tg_stage stage = {.kind = TG_STAGE_EDGES,
                     .seat = TG_UNIT_VX,
                     .nest = TG_NEST_BLOCKS,
@@ -205,7 +198,7 @@ static void add_edges(const list *s) {
 }
 
 /* Of a ring of members: steps of a sum, and pieces of what a member finishes. */
-static void add_ring(const list *s) {
+static void add_ring(const tg_stages_list *s) {
   const tg_gemm_tiling *t = s->t;
   uint32_t run = 2 * (t->ring_pieces + 1);
   tg_stage add = {.kind = TG_STAGE_SUMS, .seat = TG_UNIT_VX, .nest = TG_NEST_OWN, .slots = 2};
@@ -235,7 +228,7 @@ static void add_ring(const list *s) {
   tg_stages_add(s->out, &drain);
 }
 
-static void join_column_sums(const list *s, tg_stage *stage) {
+static void join_column_sums(const tg_stages_list *s, tg_stage *stage) {
   tg_stage_join(
       stage,
       (tg_join){.channel = TG_ROLE_ACCUMULATOR, .once = true, .waits = TG_OF_ENDS, .posts = TG_OF_ENDS});
@@ -246,7 +239,7 @@ static void join_column_sums(const list *s, tg_stage *stage) {
   join_operands(s, stage, true);
 }
 
-static void add_drain(const list *s) {
+static void add_drain(const tg_stages_list *s) {
   const tg_gemm_tiling *t = s->t;
   uint32_t pieces = tg_gemm_pieces_of_column_sum(s->g, t) > 1 ? t->mt / t->mr : 1;
   tg_stage stage = {.kind = TG_STAGE_DRAIN,
@@ -267,7 +260,7 @@ static void add_drain(const list *s) {
 /* ---- tx ---- */
 
 /* Chunks of a prologue: to the other producers, and to memory. */
-static void add_prologue_sends(const list *s) {
+static void add_prologue_sends(const tg_stages_list *s) {
   const tg_gemm_tiling *t = s->t;
   bool of_b = t->producers > 0;
   tg_stage around = {
@@ -290,7 +283,7 @@ static void add_prologue_sends(const list *s) {
 }
 
 /* Sums of partial products: down the column, and, whole or of blocks, back. */
-static void add_sum_sends(const list *s) {
+static void add_sum_sends(const tg_stages_list *s) {
   const tg_gemm_tiling *t = s->t;
   tg_stage down = {
       .kind = TG_STAGE_SUMS, .seat = TG_UNIT_TX, .nest = TG_NEST_OWN, .slots = t->ring ? 2 * t->members : 1};
@@ -312,7 +305,7 @@ static void add_sum_sends(const list *s) {
   tg_stages_add(s->out, &back);
 }
 
-static uint32_t result_sends(const list *s) {
+static uint32_t result_sends(const tg_stages_list *s) {
   const tg_gemm_tiling *t = s->t;
   uint32_t outs = (uint32_t)s->g->outs, column_sums = (uint32_t)s->g->column_sums.count,
            pieces = t->mt / t->mr;
@@ -325,7 +318,7 @@ static uint32_t result_sends(const list *s) {
 }
 
 void tg_gemm_list_units(const tg_params *m, const tg_gemm *g, const tg_gemm_tiling *t, tg_stages *out) {
-  list s = {m, g, t, out};
+  tg_stages_list s = {m, g, t, out};
   add_multiply(&s);
   if (!t->ring) add_ready(&s);
   add_edges(&s);
