@@ -14,12 +14,9 @@ static void load_queries(emission *e, const tg_stage *stage, tg_queue *queue, bo
                          uint32_t col) {
   const tg_blocked *a = e->a;
   tg_gemm_tiling t = tg_blocked_scores(a);
-  tg_instr *in =
-      tg_attention_push_load(&e->b, &e->a->grid, queue, west, r, col, 1, &e->q, tg_grid_padded(&a->grid));
-  tg_agcu_instr *load = &in->agcu;
-  tg_grid_set_rows(e->b.m, &e->a->grid, load, r, col);
-  load->take = tg_gemm_taken(e->b.m, &a->scores, a->scores.k, tg_gemm_a_row(e->b.m, &a->scores, &t));
-  load->convert = a->scores.a_convert;
+  int64_t take = tg_gemm_taken(e->b.m, &a->scores, a->scores.k, tg_gemm_a_row(e->b.m, &a->scores, &t));
+  tg_instr *in = tg_attention_push_own_load(&e->b, &a->grid, queue, west, r, col, &e->q, false, take,
+                                            a->scores.a_convert);
   meet(e, stage, in, true, true);
 }
 
@@ -47,14 +44,11 @@ static void load_operands(emission *e, const tg_stage *stage, tg_queue *queue, b
                           uint32_t col) {
   const tg_blocked *a = e->a;
   for (int x = 0; x < a->operand_count; x++) {
-    bool one = a->operand[x].rows == 1;
-    tg_instr *in = tg_attention_push_load(&e->b, &e->a->grid, queue, west, r, col, 1, &e->operand[x],
-                                          one ? 1 : tg_grid_padded(&a->grid));
-    tg_agcu_instr *load = &in->agcu;
-    if (!one) tg_grid_set_rows(e->b.m, &e->a->grid, load, r, col);
-    load->take = tg_blocked_operand_take(a, x);
-    if (a->operand_kind[x] != TG_STREAM_SPLAT32) load->k_delta[2] = a->block;
-    load->convert = tg_stream_convert(tg_place_of(e->c, a->operand[x].value), a->operand_kind[x]);
+    int kind = a->operand_kind[x];
+    tg_instr *in = tg_attention_push_own_load(
+        &e->b, &a->grid, queue, west, r, col, &e->operand[x], a->operand[x].rows == 1,
+        tg_blocked_operand_take(a, x), tg_stream_convert(tg_place_of(e->c, a->operand[x].value), kind));
+    if (kind != TG_STREAM_SPLAT32) in->agcu.k_delta[2] = a->block;
     meet(e, stage, in, !x, x + 1 == a->operand_count);
   }
 }

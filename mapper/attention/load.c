@@ -15,12 +15,9 @@ static void load_queries(emission *e, const tg_stage *stage, tg_queue *queue, ui
   const tg_attention *a = e->a;
   bool west = tg_grid_own_from_west(&e->a->grid, r, col);
   tg_gemm_tiling t = tg_attention_scores(a);
-  tg_instr *in =
-      tg_attention_push_load(&e->b, &e->a->grid, queue, west, r, col, 1, &e->q, tg_grid_padded(&a->grid));
-  tg_agcu_instr *load = &in->agcu;
-  tg_grid_set_rows(e->b.m, &e->a->grid, load, r, col);
-  load->take = tg_gemm_taken(e->b.m, &a->scores, a->scores.k, tg_gemm_a_row(e->b.m, &a->scores, &t));
-  load->convert = a->scores.a_convert;
+  int64_t take = tg_gemm_taken(e->b.m, &a->scores, a->scores.k, tg_gemm_a_row(e->b.m, &a->scores, &t));
+  tg_instr *in = tg_attention_push_own_load(&e->b, &a->grid, queue, west, r, col, &e->q, false, take,
+                                            a->scores.a_convert);
   meet(e, stage, TG_ROLE_QUERIES, in, true, true);
 }
 
@@ -55,14 +52,10 @@ static void load_epilogue_operands(emission *e, const tg_stage *stage, tg_queue 
   const tg_attention *a = e->a;
   bool west = tg_grid_own_from_west(&e->a->grid, r, col);
   for (int x = 0; x < a->scores.epilogue_operand_count; x++) {
-    bool one = a->epilogue_operand[x].rows == 1;
-    tg_instr *in = tg_attention_push_load(&e->b, &e->a->grid, queue, west, r, col, 1, &e->epilogue_operand[x],
-                                          one ? 1 : tg_grid_padded(&a->grid));
-    tg_agcu_instr *load = &in->agcu;
-    if (!one) tg_grid_set_rows(e->b.m, &e->a->grid, load, r, col);
-    load->take = tg_attention_epilogue_operand_take(a, x);
-    load->convert =
-        tg_stream_convert(tg_place_of(e->c, a->epilogue_operand[x].value), a->epilogue_operand_kind[x]);
+    tg_instr *in = tg_attention_push_own_load(
+        &e->b, &a->grid, queue, west, r, col, &e->epilogue_operand[x], a->epilogue_operand[x].rows == 1,
+        tg_attention_epilogue_operand_take(a, x),
+        tg_stream_convert(tg_place_of(e->c, a->epilogue_operand[x].value), a->epilogue_operand_kind[x]));
     meet(e, stage, TG_ROLE_SCORED_ALL, in, !x, x + 1 == a->scores.epilogue_operand_count);
   }
 }

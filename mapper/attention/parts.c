@@ -101,6 +101,16 @@ tg_instr *tg_attention_push_load(tg_build *b, const tg_attention_grid *x, tg_que
   return in;
 }
 
+tg_instr *tg_attention_push_own_load(tg_build *b, const tg_attention_grid *x, tg_queue *queue, bool west,
+                                     uint32_t r, uint32_t col, const tg_attention_input *from, bool one,
+                                     int64_t take, int64_t convert) {
+  tg_instr *in = tg_attention_push_load(b, x, queue, west, r, col, 1, from, one ? 1 : tg_grid_padded(x));
+  if (!one) tg_grid_set_rows(b->m, x, &in->agcu, r, col);
+  in->agcu.take = take;
+  in->agcu.convert = convert;
+  return in;
+}
+
 tg_instr *tg_attention_push_gemm(tg_build *b, tg_queue *queue, const tg_gemm *g, const tg_gemm_tiling *t) {
   const tg_params *m = b->m;
   uint32_t stationary = tg_mx_stationary(m, g->format), beats = tg_mx_beats(g->format),

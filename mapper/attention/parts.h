@@ -48,6 +48,10 @@ void tg_attention_add_input(tg_build *b, const tg_compile *c, tg_attention_input
 tg_instr *tg_attention_push_load(tg_build *b, const tg_attention_grid *x, tg_queue *queue, bool west,
                                  uint32_t r, uint32_t col, uint32_t tiles, const tg_attention_input *from,
                                  int64_t radix);
+/* A LOAD of `take` elements of the rows that tile (r, col) has of each product; `one`: of the one row that all have. */
+tg_instr *tg_attention_push_own_load(tg_build *b, const tg_attention_grid *x, tg_queue *queue, bool west,
+                                     uint32_t r, uint32_t col, const tg_attention_input *from, bool one,
+                                     int64_t take, int64_t convert);
 /* A GEMM of one chunk of K, from its first instruction on, but for where its operands and its result are. */
 tg_instr *tg_attention_push_gemm(tg_build *b, tg_queue *queue, const tg_gemm *g, const tg_gemm_tiling *t);
 /* A VOP over `rows` rows, but for its streams. */
