@@ -38,9 +38,9 @@ module tile_sequencers (
     mx_cfg.valid = control_i.cfg.valid && control_i.cfg.kind == tegula_pkg::CfgInstr;
     vx_cfg = mx_cfg;
     tx_cfg = mx_cfg;
-    mx_cfg.valid = mx_cfg.valid && control_i.cfg.unit == 3'd0;
-    vx_cfg.valid = vx_cfg.valid && control_i.cfg.unit == 3'd1;
-    tx_cfg.valid = tx_cfg.valid && control_i.cfg.unit == 3'd2;
+    mx_cfg.valid = mx_cfg.valid && control_i.cfg.unit == tegula_pkg::UnitMx;
+    vx_cfg.valid = vx_cfg.valid && control_i.cfg.unit == tegula_pkg::UnitVx;
+    tx_cfg.valid = tx_cfg.valid && control_i.cfg.unit == tegula_pkg::UnitTx;
   end
 
   // mx

@@ -127,6 +127,15 @@ static void print_code_sets(void) {
   printf("\n");
 }
 
+/* By which a word of the configuration names the unit of a tile whose queue it is of. */
+static void print_units(void) {
+  for (tg_unit unit = TG_MX; unit < TG_AGCU; unit++) {
+    printf("  localparam logic [2:0] Unit");
+    print_camel(tg_unit_name(unit));
+    printf(" = 3'd%d;  // of a tile\n", unit);
+  }
+}
+
 static void print_operations(void) {
   printf("  localparam logic [3:0] OpSync = 4'd%d;  // of every unit\n", TG_OP_sync);
 #define OPERATION(unit, name, code, doc)                                                                     \
@@ -192,6 +201,7 @@ int main(int argc, char **argv) {
   print_common();
   for (tg_unit unit = TG_MX; unit <= TG_AGCU; unit++) print_unit(unit);
   print_streams();
+  print_units();
   print_operations();
   print_ucode();
   print_actions();
