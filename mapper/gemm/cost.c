@@ -6,6 +6,7 @@
 #include "mapper/gemm/layout.h"
 #include "mapper/gemm/prologue.h"
 #include "mapper/gemm/stages.h"
+#include "mapper/kernel/class.h"
 
 #define CHUNK_CYCLES 8.0  /* of each chunk, over what its units take; where tiles make it, over mx's */
 #define HELD_UP      1.15 /* of its time: a way through three units, each of which waits for others, too */
@@ -158,22 +159,16 @@ static double side_cycles(const tg_gemm_tiling *t, const tg_stages *stages, tg_s
   return sum;
 }
 
-/* Of a device's bus what is read and written, and, as long as there is both, the turns between, each way with rows to be
- * opened that the other way's took the place of. */
 double tg_gemm_memory_cycles(const tg_compile *c, const tg_gemm *g, const tg_gemm_tiling *t) {
   const tg_params *m = c->m;
-  const tg_dram_device *d = &m->dram;
-  if (tg_dram_is_simple(d)) return 0;
+  if (tg_dram_is_simple(&m->dram)) return 0;
   tg_stages stages;
   tg_gemm_list_stages(m, g, t, &stages);
   double blocks = (double)tg_gemm_row_blocks(t) * t->passes_n * m->port_bytes, bytes[2];
   for (int stores = 0; stores < 2; stores++)
     bytes[stores] = blocks * (m->rows * side_cycles(t, &stages, TG_SIDE_WEST, stores) +
                               m->cols * side_cycles(t, &stages, TG_SIDE_NORTH, stores));
-  double less = bytes[0] - bytes[1] < bytes[1] ? bytes[0] - bytes[1] : bytes[1],
-         turns = less / ((double)d->channels * tg_dram_access_bytes(d) * tg_dram_batch(d));
-  return bytes[0] / tg_peak_dram_bytes(m) +
-         turns * (tg_dram_turns(d) + 2 * tg_dram_activate(d)) * m->clock_mhz * 1e-6;
+  return tg_device_cycles(m, bytes[0] - bytes[1], bytes[1]);
 }
 
 double tg_gemm_cycles(const tg_compile *c, const tg_gemm *g, const tg_gemm_tiling *t,

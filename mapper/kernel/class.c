@@ -1,5 +1,34 @@
 #include "mapper/kernel/class.h"
 
+#include "frontend/base/math.h"
+
+double tg_device_cycles(const tg_params *m, double read, double written) {
+  const tg_dram_device *d = &m->dram;
+  if (tg_dram_is_simple(d)) return 0;
+  double turns =
+      tg_min_double(read, written) / ((double)d->channels * tg_dram_access_bytes(d) * tg_dram_batch(d));
+  return (read + written) / tg_peak_dram_bytes(m) +
+         turns * (tg_dram_turns(d) + 2 * tg_dram_activate(d)) * m->clock_mhz * 1e-6;
+}
+
+static double bytes_of(const tg_value *value) {
+  return (double)tg_value_elements(value) * tg_value_bytes_each(value);
+}
+
+/* Of a kernel that loads and stores each tensor once, as all but products do. */
+static double memory_cycles(const tg_compile *c, const tg_kernel *kernel) {
+  double read = 0, written = kernel->beside ? bytes_of(kernel->beside) : 0;
+  if (kernel->kind == TG_KERNEL_GEMM) return 0;
+  for (size_t i = 0; i < kernel->input_count; i++) read += bytes_of(kernel->inputs[i]);
+  for (int i = 0; i < tg_kernel_results(kernel); i++) written += bytes_of(tg_kernel_result(kernel, i));
+  return tg_device_cycles(c->m, read, written);
+}
+
+double tg_kernel_cycles(tg_compile *c, const tg_kernel *kernel) {
+  const tg_kernel_class *own = tg_class_of(c, kernel);
+  return own->cycles ? tg_max_double(own->cycles(c, kernel), memory_cycles(c, kernel)) : TG_NEVER;
+}
+
 /* Where tilings are randomized, so is this: of the first of few that fit, seldom one would be the least. */
 static bool randomly_together(const tg_compile *c, const tg_kernel *both) {
   uint32_t nodes = (uint32_t)(both->fused_count + both->prologue[0].count + both->prologue[1].count);

@@ -45,10 +45,11 @@ static inline const tg_kernel_class *tg_class_of(const tg_compile *c, const tg_k
 static inline bool tg_kernel_fits(tg_compile *c, const tg_kernel *kernel) {
   return tg_class_of(c, kernel)->fits(c, kernel);
 }
-static inline double tg_kernel_cycles(tg_compile *c, const tg_kernel *kernel) {
-  const tg_kernel_class *own = tg_class_of(c, kernel);
-  return own->cycles ? own->cycles(c, kernel) : TG_NEVER;
-}
+/* What a memory device takes for so many bytes at its peak, and, as long as there is both reading and writing, for turns
+ * between, each way with rows to be opened that the other way's took the place of; 0 without one. */
+double tg_device_cycles(const tg_params *m, double read, double written);
+/* Estimate as the class has it, and no less than a memory device takes for what is loaded and stored. */
+double tg_kernel_cycles(tg_compile *c, const tg_kernel *kernel);
 
 /* Is `both`, a product and what takes so many cycles apart from it, faster than one after the other? Where
  * tilings are randomized, so is this. */
