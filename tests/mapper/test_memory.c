@@ -1,5 +1,7 @@
 /* Temporaries in device memory: what lives at the same time lies apart, and what is small and lives shortly
  * leaves no hole below what is large. */
+#include "mapper/kernel/class.h"
+#include "sim/machine/params.h"
 #include "tests/harness.h"
 #include "tests/mapper/run_graph.h"
 
@@ -21,4 +23,17 @@ TG_TEST(memory, small_temporaries_leave_no_holes) {
   EXPECT_EQ(m.program ? m.program->dram_bytes : 0, 7 * MATRIX);
   release_mapped(&m);
   tg_arena_release(&arena);
+}
+
+/* What is read and written takes turns on a device's bus, each way with rows to be opened; what is only read does not. */
+TG_TEST(memory, a_device_takes_turns_between_reads_and_writes) {
+  tg_params params;
+  tg_diag diag = {""};
+  EXPECT(!tg_params_load("edge", &params, &diag));
+  double bytes = 1 << 20, peak = bytes / tg_peak_dram_bytes(&params),
+         both = tg_device_cycles(&params, bytes / 2, bytes / 2);
+  EXPECT(tg_device_cycles(&params, bytes, 0) == peak && tg_device_cycles(&params, 0, bytes) == peak);
+  EXPECT(both > 1.2 * peak && both < 1.5 * peak); /* LPDDR5 reaches 75 to 82 % of its peak */
+  EXPECT(!tg_dram_device_load("simple", NULL, &params.dram, &diag));
+  EXPECT(tg_device_cycles(&params, bytes / 2, bytes / 2) == 0);
 }
