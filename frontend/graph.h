@@ -67,8 +67,8 @@ struct tg_value {
   const void *data; /* constants: elements of dtype, 64-byte aligned if the graph copied them; else NULL */
   uint64_t seed;    /* constants: tg_seeded_fill(seed, seed_scale) made the data; 0: it did not */
   float seed_scale;
-  uint64_t
-      elided;    /* constants parsed from a text that kept only this hash of the data; 0: the data is here */
+  /* constants parsed from a text that kept only this hash of the data; 0: the data is here */
+  uint64_t elided;
   int64_t limit; /* integer inputs of a lowered graph: elements must be below this in magnitude, so that all
                     that is computed of them is exact; else 0 */
   tg_node *producer;   /* results: the node; else NULL */
@@ -149,10 +149,10 @@ struct tg_graph {
   tg_shape *output_shapes;        /* as the model declares them */
   const tg_value **known_outputs; /* of a lowered graph: by output, the constant of another type than the
                                      array's that it is, exactly; NULL: it is computed. NULL before */
-  bool *
-      guarded_outputs; /* of a lowered graph: by output, does it say where an integer passed what is exact: NaN
-                            in it, or of floats tg_inexact_mark in all of it? NULL before */
-  tg_value **values;   /* every value, also dead ones until tg_graph_compact */
+  /* of a lowered graph: by output, does it say where an integer passed what is exact: NaN in it, or of
+   * floats tg_inexact_mark in all of it? NULL before */
+  bool *guarded_outputs;
+  tg_value **values; /* every value, also dead ones until tg_graph_compact */
   int value_count;
   tg_carry *carries; /* empty but for training steps */
   size_t carry_count, carry_capacity;
@@ -161,8 +161,8 @@ struct tg_graph {
   int64_t random_count; /* numbers that random.c drew */
   int64_t listed_count; /* elements of all sequences that sequences.c made */
   int64_t next_id;
-  int64_t
-      undecided; /* id of the node in which inference ended because values decide its result's size; else -1 */
+  /* id of the node in which inference ended because values decide its result's size; else -1 */
+  int64_t undecided;
   const char *disable_graphamp; /* model metadata of that key: node names, comma-separated; or NULL */
   tg_cast_record *casts;        /* in order of the nodes, outputs last; NULL before the precision pass */
   size_t cast_count, cast_capacity;

@@ -10,8 +10,8 @@ extern "C" {
 #endif
 
 typedef struct tg_host_part {
-  tg_graph *
-      graph; /* the model from those nodes on, not inferred; its inputs carry what the array gives; NULL: nothing */
+  /* the model from those nodes on, not inferred; its inputs carry what the array gives; NULL: nothing */
+  tg_graph *graph;
   const char *where; /* "node \"nms\" (NonMaxSuppression)", the first of them */
   int nodes;         /* the model's */
   int *outputs;      /* by output of the model: output of the array's part, or -1 - output of this one */

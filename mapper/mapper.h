@@ -27,8 +27,8 @@ typedef struct tg_map_options {
   uint64_t seed;       /* of stochastic rounding */
   uint64_t any_tiling; /* --any-tiling: not 0: of the tilings that fit, one chosen at random by this seed, not
                           the fastest; in what can be computed, no bit may depend on it */
-  bool
-      borrow_constants; /* the program's constants stay where the graph has them, and it has to live as long */
+  /* the program's constants stay where the graph has them, and it has to live as long */
+  bool borrow_constants;
   tg_map_observer *observe; /* or NULL */
   void *observe_user;
 } tg_map_options;

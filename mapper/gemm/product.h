@@ -54,15 +54,15 @@ static inline bool tg_is_row_vector(const tg_epilogue_operand *x) {
 /* Reductions of the result by blocks of rows, which the drain computes (column_sums_describe.c). */
 typedef struct tg_gemm_column_sums {
   int count; /* 0: none */
-  int64_t
-      block; /* rows of a block; rows behind the last whole one are another section's (tg_emit_remainder) */
+  /* rows of a block; rows behind the last whole one are another section's (tg_emit_remainder) */
+  int64_t block;
   tg_value *out[TG_GEMM_RESULTS]; /* FP32: a row for each block */
   int first;                      /* rows of a block that moments begin with; 0: there are none among them */
   int unroll;                     /* rows of an iteration of the microcode */
   int late;                       /* column sums that take an element a row later, at most */
   int words; /* of microcode before and after the rows of a block, or of a piece of one */
-  bool
-      whole; /* there are streams for whole blocks only, not for column sums that go on from piece to piece */
+  /* there are streams for whole blocks only, not for column sums that go on from piece to piece */
+  bool whole;
   struct {
     tg_value *value; /* as a node of their prologue names epilogue operand number `epilogue operand` */
     int epilogue_operand;
@@ -200,9 +200,9 @@ typedef struct tg_gemm {
       [TG_DRAIN_UNROLLS];         /* of the last segment, for 1 << i rows at a time; 0: it handles none so */
   int ring_words[TG_GEMM_DRAINS]; /* where members reduce in a ring, of TG_ADDS_AT_ONCE rows */
   int swapped_words[TG_SWAPPED_SEGMENTS]; /* with swapped operands; none of the first: it cannot */
-  uint32_t
-      words_in_all[TG_DRAIN_WAYS]; /* of the section's microcode, with that of a prologue; 0: not measured */
-  int sum_kind;                    /* stream kind that stores running sums of partials: FP32 or BF16SR */
+  /* of the section's microcode, with that of a prologue; 0: not measured */
+  uint32_t words_in_all[TG_DRAIN_WAYS];
+  int sum_kind; /* stream kind that stores running sums of partials: FP32 or BF16SR */
   tg_gemm_column_sums column_sums;
   tg_gemm_prologue prologue;
   tg_gemm_pool pool;
@@ -266,8 +266,8 @@ bool tg_matmul_lead_digits(const tg_gemm *g, const tg_value *value, const tg_ope
 /* Convolutions (conv.c). Results of one phase are rows of the output's image: `first` + i * `step`. */
 typedef struct tg_conv_rows {
   int64_t rows[2], first[2], step[2];
-  bool
-      joins; /* asked for: phases whose results are pixels side by side as columns of one product, where they can be */
+  /* asked for: phases whose results are pixels side by side as columns of one product, where they can be */
+  bool joins;
   int64_t joined; /* so many are, 0: none; */
   bool elsewhere; /* and they are those of a phase before this one */
 } tg_conv_rows;

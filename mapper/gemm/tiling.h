@@ -33,16 +33,17 @@ typedef struct tg_gemm_tiling {
   tg_split split;
   tg_patch patch;
   uint32_t patch_rows, patch_columns; /* of results: a block; mt of them */
-  uint32_t
-      image_rows; /* of results that blocks count for each image, of which those behind its last one are not
-                          stored; 0: as many as it has. A patch of more rows has several images, one below the other */
+  /* of results that blocks count for each image, of which those behind its last one are not stored; 0: as
+   * many as it has. A patch of more rows has several images, one below the other */
+  uint32_t image_rows;
   uint32_t pool_rows, pool_columns; /* windows of a pool that a block's results are; 0: there is none */
   uint32_t strips;  /* of so many columns, one beside the other, a tile has the blocks of one */
   uint32_t patches; /* that there is room for */
-  uint32_t
-      cuts; /* chunks of a kernel row, a position each, or a part of one; 0: one. Not in slabs, nor beside a pool */
-  uint32_t
-      slabs; /* blocks of a patch, one below the other, each of which begins when its slab of the image has come; 0: one */
+  /* chunks of a kernel row, a position each, or a part of one; 0: one. Not in slabs, nor beside a pool */
+  uint32_t cuts;
+  /* blocks of a patch, one below the other, each of which begins when its slab of the image has come; 0:
+   * one */
+  uint32_t slabs;
   tg_egress egress;
   tg_resident resident;
   uint32_t mt, nt, kc;                 /* block of a tile in a pass; k of a chunk */
@@ -63,8 +64,8 @@ typedef struct tg_gemm_tiling {
                       loaded. `prefetch`: of A blocks for a round of them, or two */
   uint32_t made;      /* chunks of each of them that there is room for */
   tg_egress prologue_inputs; /* by which AGCUs comes what they are made of */
-  bool
-      swapped; /* mx streams the columns of B past rows of A, which are stationary: C comes out transposed (swapped.c) */
+  /* mx streams the columns of B past rows of A, which are stationary: C comes out transposed (swapped.c) */
+  bool swapped;
   bool whole_b;   /* all chunks of B stay, while those of A come anew with each pass */
   bool kept;      /* and are there from the beginning (tg_gemm.keeps) */
   uint32_t parts; /* of K that a tile multiplies in turn: of D members, number i has parts i, i + D, i + 2D

@@ -79,8 +79,8 @@ typedef enum tg_share { TG_OF_EACH, TG_OF_ENDS, TG_OF_NONE } tg_share;
 typedef struct tg_join {
   uint8_t channel; /* the kernel's number of it */
   bool fills;      /* else it empties */
-  bool
-      once; /* a buffer is for all that is done in a loop of level 2: the first execution waits, the last posts */
+  /* a buffer is for all that is done in a loop of level 2: the first execution waits, the last posts */
+  bool once;
   uint8_t waits, posts; /* each instruction; of those that share a buffer the first, or last one; none */
   int8_t wait, post;    /* slots, or TG_NEXT_SLOT */
 } tg_join;
@@ -93,8 +93,8 @@ typedef struct tg_joint {
   uint32_t r, col;
   bool first, last;
   tg_joint_at place;
-  int64_t
-      tiles; /* positions of the lane whose buffers a LOAD, or a SYNC before several, asks for; 0: those it loads to */
+  /* positions of the lane whose buffers a LOAD, or a SYNC before several, asks for; 0: those it loads to */
+  int64_t tiles;
 } tg_joint;
 /* Its waits and posts at this channel. An AGCU's LOAD that fills a tile's buffers asks for them by credits and tells
  * the tiles; what an AGCU empties has arrived from the tile, which may then send again. */

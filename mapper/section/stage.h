@@ -29,8 +29,8 @@ typedef struct tg_stage {
   uint8_t kind;          /* the kernel's own number of it */
   uint8_t seat, context; /* the latter of AGCUs */
   uint8_t rate;
-  uint8_t
-      nest; /* the kernel's number of its loops, or TG_NEST_OWN; those of a queue that follow each other share them */
+  /* the kernel's number of its loops, or TG_NEST_OWN; those of a queue that follow each other share them */
+  uint8_t nest;
   bool drains; /* its cycles are of a pass, and it takes turns with loads; else they are of a chunk */
   bool skewed; /* its nest is one loop, of which it is `lag` iterations behind the first stage of the unit */
   uint8_t lag;

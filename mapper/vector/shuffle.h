@@ -23,8 +23,8 @@ typedef struct tg_shuffle_step {
  * goes to place odd * g, modulo `part`, which is one to one, since `odd` is. */
 typedef struct tg_shuffle {
   int lanes, runs, odd, even, part;
-  tg_shuffle_step
-      steps[TG_SHUFFLE_STEPS]; /* from shared vectors to granules in place; backwards: the other way */
+  /* from shared vectors to granules in place; backwards: the other way */
+  tg_shuffle_step steps[TG_SHUFFLE_STEPS];
   int step_count;
   uint32_t bits[TG_SHUFFLE_MASKS]; /* sets of lanes, and the registers that have their masks */
   tg_mc_ref masks[TG_SHUFFLE_MASKS];

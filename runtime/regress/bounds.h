@@ -15,8 +15,8 @@ typedef enum tg_tolerance { TG_TOLERANCE_CYCLES, TG_TOLERANCE_SHARE, TG_TOLERANC
 
 typedef struct tg_bound {
   bool given;
-  double
-      real; /* CEILING, FLOOR, SHARE, SECONDS, TIMES, STEPS; TOLERANCE: cycles, or a share of the baseline's */
+  /* CEILING, FLOOR, SHARE, SECONDS, TIMES, STEPS; TOLERANCE: cycles, or a share of the baseline's */
+  double real;
   uint64_t bytes;         /* BYTES */
   tg_tolerance tolerance; /* TOLERANCE */
   const char *

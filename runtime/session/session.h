@@ -40,8 +40,8 @@ struct tg_session {
   int input_count, output_count;
   tg_tensor_info *inputs, *outputs;
   float **input_data; /* NULL until set */
-  float *
-      *output_data; /* of the last run, NULL without; what they point to stays for the next run, as below */
+  /* of the last run, NULL without; what they point to stays for the next run, as below */
+  float **output_data;
   const void **output_elements; /* in the model's type */
   struct {
     float **data;
@@ -52,8 +52,8 @@ struct tg_session {
   struct {
     tg_host_part part; /* its graph is NULL: the array runs the whole model */
     tg_arena arena;    /* of the last run */
-    tg_tensor_info
-        *outputs; /* the model's; `outputs` above are the array's, also what the host's part reads */
+    /* the model's; `outputs` above are the array's, also what the host's part reads */
+    tg_tensor_info *outputs;
     float **data;
     const void **elements;
     double seconds; /* of the last run; 0: it had no values */

@@ -54,8 +54,8 @@ typedef struct semaphore {
   uint32_t initial, waiter; /* unit, NONE */
   uint64_t taken, posted, total;
   poster *posters;
-  uint32_t
-      *taken_by; /* ordinals of the waiter's executions at the last 256 takes; NULL if it cannot overflow */
+  /* ordinals of the waiter's executions at the last 256 takes; NULL if it cannot overflow */
+  uint32_t *taken_by;
 } semaphore;
 
 /* An instruction of a unit. */

@@ -71,9 +71,9 @@ typedef struct tg_agcu_program {
 
 typedef struct tg_section {
   const char *name;
-  uint32_t
-      kept; /* banks of every tile's scratchpad, a bit each, that it finds as earlier sections left them, and
-                    leaves so */
+  /* banks of every tile's scratchpad, a bit each, that it finds as earlier sections left them, and leaves
+   * so */
+  uint32_t kept;
   tg_tile_program *tiles; /* rows*cols, row-major */
   tg_agcu_program *agcus; /* west 0..rows-1, north rows..rows+cols-1 */
 } tg_section;
