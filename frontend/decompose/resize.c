@@ -1,5 +1,6 @@
 /* Resize in any mode, a dimension at a time: each element of the result is a sum of neighbours along the dimension, a product with a
  * matrix of their weights; or, in mode nearest, one of them. */
+#include "frontend/base/math.h"
 #include "frontend/decompose/compose.h"
 
 #include <inttypes.h>
@@ -165,8 +166,6 @@ static int64_t nearest(const resize *r, double x) {
                                                          : ceil(x - 0.5));
 }
 
-static int64_t held(int64_t i, int64_t size) { return i < 0 ? 0 : i >= size ? size - 1 : i; }
-
 /* Column i of a matrix [from, to]: weights of the neighbours of x, which is beyond `first` by at most 1. */
 static void weigh(const resize *r, const axis_plan *p, double x, float *column) {
   bool linear = is(r->mode, "linear");
@@ -180,7 +179,8 @@ static void weigh(const resize *r, const axis_plan *p, double x, float *column) 
       int64_t at = (int64_t)first + k;
       if (r->exclude && (at < 0 || at >= p->from)) continue;
       if (pass)
-        column[held(at, p->from) * p->to] += (float)(r->antialias || r->exclude ? weight / sum : weight);
+        column[tg_clamp(at, 0, p->from - 1) * p->to] +=
+            (float)(r->antialias || r->exclude ? weight / sum : weight);
       else
         sum += weight;
     }
@@ -189,7 +189,7 @@ static void weigh(const resize *r, const axis_plan *p, double x, float *column) 
 static tg_value *chosen(tg_build *b, const resize *r, const axis_plan *p, tg_value *x, int axis) {
   tg_value *indices = tg_build_constant(b, TG_I64, 1, &p->to, NULL);
   for (int64_t i = 0; i < p->to; i++)
-    ((int64_t *)indices->data)[i] = held(nearest(r, source(r, p, i)), p->from);
+    ((int64_t *)indices->data)[i] = tg_clamp(nearest(r, source(r, p, i)), 0, p->from - 1);
   tg_value *operands[] = {x, indices};
   tg_node *gather = tg_graph_add_node(b->graph, TG_OP_GATHER, b->name, operands, 2, b->before, -1);
   tg_attr_set_int(gather, TG_ATTR_AXIS, axis);

@@ -2,6 +2,7 @@
  * whatever order they come: the controller finds one whose group and row are free. */
 #include "mapper/section/replay_state.h"
 
+#include "frontend/base/math.h"
 #include "sim/machine/dram_address.h"
 
 enum { MOST_WAITING = 64, ALIKE = 1024 };
@@ -38,8 +39,6 @@ struct tg_replay_memory {
   bank *all_banks;
 };
 
-static double most(double a, double b) { return a > b ? a : b; }
-
 tg_replay_memory *tg_replay_memory_new(const tg_params *m, tg_arena *arena) {
   const tg_dram_device *d = &m->dram;
   if (tg_dram_is_simple(d)) return NULL;
@@ -51,9 +50,9 @@ tg_replay_memory *tg_replay_memory_new(const tg_params *m, tg_arena *arena) {
   memory->banks = d->banks;
   memory->bank_bits = (uint32_t)__builtin_ctz(d->banks);
   memory->groups = d->groups;
-  double access = most(d->tCCD_S, burst) / cycle / refreshed;
+  double access = tg_max_double(d->tCCD_S, burst) / cycle / refreshed;
   memory->atom = memory->accesses * access;
-  memory->same_group = memory->accesses * (most(d->tCCD_L, burst) / cycle / refreshed);
+  memory->same_group = memory->accesses * (tg_max_double(d->tCCD_L, burst) / cycle / refreshed);
   memory->activate = tg_dram_activate(d) / cycle;
   memory->latency =
       (d->controller + d->tCL + burst) / cycle + 2; /* and a cycle each way between port and channel */
@@ -123,13 +122,13 @@ static double serve(tg_replay_memory *y, uint64_t atom, double asked, bool write
   }
   double ready = asked;
   if (!b->open || b->row != tg_dram_place_row(place)) {
-    ready = most(ready, b->free_at) + y->activate;
+    ready = tg_max_double(ready, b->free_at) + y->activate;
     b->open = true;
     b->row = tg_dram_place_row(place);
   }
-  c->free_at = most(c->free_at, asked) + y->atom;
-  *group = most(*group, asked) + y->same_group;
-  double done = most(ready + y->atom, most(c->free_at, *group));
+  c->free_at = tg_max_double(c->free_at, asked) + y->atom;
+  *group = tg_max_double(*group, asked) + y->same_group;
+  double done = tg_max_double(ready + y->atom, tg_max_double(c->free_at, *group));
   b->free_at = done;
   return done;
 }
@@ -141,8 +140,8 @@ double tg_replay_ask(tg_replay_memory *y, uint64_t address, uint64_t bytes, doub
     if (atom == *last_atom) continue;
     *last_atom = atom;
     double served = serve(y, atom, asked, write), held = served - (write ? y->write_room : y->read_room);
-    done = most(done, served);
-    *io_held = most(*io_held, held);
+    done = tg_max_double(done, served);
+    *io_held = tg_max_double(*io_held, held);
     asked += step;
   }
   return write ? done : done + y->latency;

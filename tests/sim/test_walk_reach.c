@@ -1,5 +1,6 @@
 /* The device memory that an instruction reaches (tg_walk_reach), against the elements of the walk, one by one: each digit that one of
  * them has lies between the ends that were taken, and both ends are taken by one of them. */
+#include "frontend/base/math.h"
 #include "sim/machine/walk.h"
 #include "tests/harness.h"
 #include "tests/rtl/random.h"
@@ -25,8 +26,6 @@ static reach reached(const tg_agcu_instr *in, const uint32_t index[TG_LEVELS], u
   return out;
 }
 
-static int64_t least(int64_t a, int64_t b) { return a < b ? a : b; }
-
 /* Of `count` values from first + sum over l of index[l] * delta[l] on, each taken apart: the smallest and largest digit of each place.
  * Returns false if an outer digit is outside of its radix. */
 static bool enumerated(int64_t first, const int64_t delta[TG_LEVELS], const uint32_t index[TG_LEVELS],
@@ -35,8 +34,8 @@ static bool enumerated(int64_t first, const int64_t delta[TG_LEVELS], const uint
   for (int64_t i = first; i < first + count; i++) {
     int64_t digit[3] = {i / radix[2] / radix[1], i / radix[2] % radix[1], i % radix[2]};
     for (int d = 0; d < 3; d++) {
-      low[d] = i == first ? digit[d] : least(low[d], digit[d]);
-      high[d] = i == first ? digit[d] : -least(-high[d], -digit[d]);
+      low[d] = i == first ? digit[d] : tg_min(low[d], digit[d]);
+      high[d] = i == first ? digit[d] : -tg_min(-high[d], -digit[d]);
     }
   }
   return high[0] < radix[0];
@@ -52,12 +51,12 @@ static reach exact(const tg_agcu_instr *in, const uint32_t index[TG_LEVELS], int
   reach r = {base, base + tg_convert_memory_bytes(in->convert)};
   for (int d = 0; d < 6; d++) {
     int64_t a = low[d] * in->stride[d], b = high[d] * in->stride[d];
-    r.low += least(a, b);
-    r.high -= least(-a, -b);
+    r.low += tg_min(a, b);
+    r.high -= tg_min(-a, -b);
   }
   int64_t rows = in->index_size ? (in->index_size - 1) * in->index_stride : 0;
-  r.low += least(rows, 0);
-  r.high -= least(-rows, 0);
+  r.low += tg_min(rows, 0);
+  r.high -= tg_min(-rows, 0);
   return r;
 }
 
