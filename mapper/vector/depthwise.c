@@ -59,7 +59,8 @@ static bool set_strides(const tg_compile *c, const tg_kernel *kernel, tg_line_ke
   const tg_value *bias = tg_in(kernel->root, TG_DEPTHWISE_BIAS);
   return tg_is_contiguous(c, tg_depthwise_source(kernel, TG_DEPTHWISE_WEIGHTS)) &&
          (!bias || tg_is_contiguous(c, bias)) &&
-         tg_line_set_strides(c, tg_depthwise_source(kernel, TG_DEPTHWISE_IMAGE), kernel->output, lines);
+         tg_line_set_strides(c, kernel->root, tg_depthwise_source(kernel, TG_DEPTHWISE_IMAGE), kernel->output,
+                             lines);
 }
 
 static bool walks_views(tg_compile *c, const tg_kernel *kernel) {

@@ -62,9 +62,10 @@ int tg_line_result_stream(const tg_line_kernel *kernel, const tg_line_tiling *t,
 typedef void tg_line_take(void *user, int stream, uint32_t u, uint32_t q);
 void tg_line_each_tap(const tg_line_kernel *kernel, const tg_line_tiling *t, tg_line_take *take, void *user);
 
-/* Sets the strides of image and result; false: they do not lie by such. */
-bool tg_line_set_strides(const tg_compile *c, const tg_value *image, const tg_value *result,
-                         tg_line_kernel *out);
+/* Sets the strides of image and result by the dimensions that `root` has for them, whatever those of what it is
+ * loaded from and stored to; false: they do not lie by such. */
+bool tg_line_set_strides(const tg_compile *c, const tg_node *root, const tg_value *image,
+                         const tg_value *result, tg_line_kernel *out);
 /* Is there a tiling for image and result as they lie, also where pixels lie apart? */
 bool tg_line_walks_views(tg_compile *c, const tg_line_kernel *kernel);
 /* The fastest tilings by their estimates, each the best one of what an iteration makes, fastest first; or, where tilings

@@ -17,10 +17,11 @@ static double streamed_cycles(tg_compile *c, const tg_line_kernel *lines, const 
   return c->m->dram_latency + tg_stream_cycles(c, streamed, words, 1 << 1);
 }
 
-bool tg_line_set_strides(const tg_compile *c, const tg_value *image, const tg_value *result,
-                         tg_line_kernel *out) {
+bool tg_line_set_strides(const tg_compile *c, const tg_node *root, const tg_value *image,
+                         const tg_value *result, tg_line_kernel *out) {
   int64_t from[TG_MAX_RANK], to[TG_MAX_RANK];
-  if (!tg_value_strides(c, image, from) || !tg_value_strides(c, result, to)) return false;
+  if (!tg_strides_as(c, image, tg_in(root, 0), from) || !tg_strides_as(c, result, tg_out(root), to))
+    return false;
   memcpy(out->image_stride, from, sizeof out->image_stride);
   memcpy(out->result_stride, to, sizeof out->result_stride);
   return true;

@@ -179,7 +179,8 @@ static bool walks_views(tg_compile *c, const tg_kernel *kernel) {
   tg_windows w = tg_windows_forward(kernel->root);
   pool of = {.c = c, .kernel = kernel, .inverse = 1.0f};
   tg_line_kernel lines = line_kernel(&of, &w, NULL);
-  return tg_line_set_strides(c, w.image, kernel->output, &lines) && tg_line_walks_views(c, &lines);
+  return tg_line_set_strides(c, kernel->root, w.image, kernel->output, &lines) &&
+         tg_line_walks_views(c, &lines);
 }
 
 static tg_status emit_pool(tg_compile *c, const tg_kernel *kernel) {
@@ -190,7 +191,7 @@ static tg_status emit_pool(tg_compile *c, const tg_kernel *kernel) {
   pool of = {.c = c, .kernel = kernel, .inverse = 1.0f};
   const tg_dram_tensor *counts = average ? inverse_counts(c, node, &of.inverse) : NULL; /* moves the others */
   tg_line_kernel lines = line_kernel(&of, &w, counts);
-  if (!tg_line_set_strides(c, w.image, kernel->output, &lines))
+  if (!tg_line_set_strides(c, kernel->root, w.image, kernel->output, &lines))
     return tg_fail(c->diag, TG_INVALID, "node \"%s\": its image lies by no strides", node->name);
   tg_stream_kernel streamed = plan_streamed(&of, &lines);
   return tg_emit_windows(c, kernel, &lines, &streamed);

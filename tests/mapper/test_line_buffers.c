@@ -12,6 +12,7 @@ typedef struct window_case {
   const char *arch, *settings[4];
   bool streamed;    /* no block fits */
   double tolerance; /* the reference divides a mean, the array multiplies by an inverse */
+  bool one_row;     /* windows of one row, over which there is no loop to be seen */
 } window_case;
 
 #define DEPTHWISE(x, w, c, attributes)                                                                       \
@@ -63,6 +64,31 @@ static const window_case cases[] = {
      {"rows=3", "cols=2", NULL},
      false,
      0},
+    /* The Cast and the Reshape to four dimensions go into the load: its strides are not those of three. */
+    {"rounded_of_three_dimensions",
+     "graph \"g\"\ninput %i: f32[2,24,40]\nconst %w: f32[40,1,5] = seeded(1, 0.3)\nconst %b: f32[40] = "
+     "seeded(2, 0.3)\n"
+     "%x = Transpose(%i) perm=[0,2,1] @1\n%y = Conv(%x, %w, %b) kernel_shape=[5] pads=[2,2] group=40 @2\n"
+     "output \"y\" %y: f32\n",
+     TG_PRESET_MP1,
+     "edge",
+     {NULL},
+     false,
+     0,
+     true},
+    /* So do those behind it into the store. */
+    {"stored_by_three_dimensions",
+     "graph \"g\"\ninput %i: f32[2,24,40]\nconst %w: f32[40,1,5] = seeded(1, 0.3)\nconst %b: f32[40] = "
+     "seeded(2, 0.3)\n"
+     "%x = Transpose(%i) perm=[0,2,1] @1\n%y = Conv(%x, %w, %b) kernel_shape=[5] pads=[2,2] group=40 @2\n"
+     "%z = Transpose(%y) perm=[0,2,1] @3\n%r = Relu(%z) @4\n%c = Concat(%r, %i) axis=2 @5\noutput \"c\" %c: "
+     "f32\n",
+     TG_PRESET_MP1,
+     "edge",
+     {NULL},
+     false,
+     0,
+     true},
     {"seven_by_seven",
      DEPTHWISE("1,40,11,9", "40,1,7,7", "40", "kernel_shape=[7,7] pads=[3,3,3,3]"),
      TG_PRESET_MP0,
@@ -205,7 +231,7 @@ static void check(const window_case *own, uint64_t seed, const tg_engine *engine
   if (run_text(&what, &m, &arena, &diag) || !outputs_agree(&m, own->tolerance, &diag) ||
       tg_check_ordering(m.program, &diag))
     tg_test_fail(__FILE__, __LINE__, "%s, tilings %d: %s", own->name, (int)seed, diag.message);
-  else if (seed && has_line_buffers(m.program) == own->streamed)
+  else if (seed && !own->one_row && has_line_buffers(m.program) == own->streamed)
     tg_test_fail(__FILE__, __LINE__, "%s, tilings %d: %s line buffers", own->name, (int)seed,
                  own->streamed ? "has" : "no");
   release_mapped(&m);
