@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Single-line faults in the RTL and in the rules of SystemC: which of them do the tests notice?
 
-  tests/rtl/mutate.py BUILD [--seed N] [--share PERCENT | --sample N] [--file NAME]... [--only NUMBER]... [--list]
+  tests/rtl/mutate.py BUILD [--seed N] [--share PERCENT | --sample N] [--file NAME]... [--only NUMBER]... [--list] [--check]
 
 BUILD is a build directory with the tests built that stand below (`make mutation` does that). Takes a sample of all mutants of
 each file, or N of all files together. For each, benches are asked in order, until one notices:
@@ -234,12 +234,20 @@ def equivalents():
     return result
 
 
+def place_of(bench):
+    """Of a bench that verilates: its test, and where in the build which model is."""
+    if bench[0] == "chip":
+        return bench[1], "sim/rtl/odd", "Vrtl_odd"
+    return bench[0], f"tests/rtl/{bench[1]}", f"V{bench[1]}"
+
+
 class Bench:
     """The build's own commands, with one file and one directory exchanged."""
 
     def __init__(self, build):
         self.build = os.path.abspath(build)
         self.commands = {}
+        self.sound = set()
 
     def command(self, target):
         if target not in self.commands:
@@ -257,9 +265,7 @@ class Bench:
             return self.rule(folder, name, mutated, bench[1])
         if bench[0] == "systemc":
             return self.systemc(folder, name, mutated, *bench[1:])
-        if bench[0] == "chip":
-            return self.rtl(folder, name, mutated, bench[1], "sim/rtl/odd", "Vrtl_odd", bench[2])
-        return self.rtl(folder, name, mutated, bench[0], f"tests/rtl/{bench[1]}", f"V{bench[1]}", bench[2])
+        return self.rtl(folder, name, mutated, *place_of(bench), bench[2])
 
     def tested(self, program, tests, test):
         env = dict(os.environ, TEGULA_RTL_VECTORS=VECTORS.get(test, ""), TEGULA_RUNS=PROGRAMS)
@@ -318,21 +324,26 @@ class Bench:
         subprocess.run(link, shell=True, cwd=self.build, check=True, capture_output=True)
         return self.tested(program, tests, test)
 
-    def rtl(self, folder, name, mutated, test, place, model, tests):
-        archive = f"{place}/{model}__ALL.a"
+    def verilation(self, folder, name, mutated, test, place, model):
+        """Commands that verilate the bench with the mutated file and link its test, in the build directory, and the test."""
         usual = os.path.join(self.build, place)
         mine = os.path.join(folder, os.path.basename(place))
         os.makedirs(mine)
-        shutil.copy(os.path.join(usual, "tegula_pkg.sv"), mine)
-        verilate = self.command(archive).replace(usual, mine).replace(os.path.join(ROOT, "rtl", name), mutated)
+        for file in os.listdir(usual):  # the package; of a chip whose tiles are verilated once, their names and wrappers, too
+            if file.endswith((".sv", "hierarchy.vlt")):
+                shutil.copy(os.path.join(usual, file), mine)
+        verilate = self.command(f"{place}/{model}__ALL.a").replace(usual, mine).replace(os.path.join(ROOT, "rtl", name), mutated)
         # One compilation of all of a module's files takes a quarter of the time of one each: they are mostly headers.
         verilate = verilate.replace("OPT_FAST=-O2", "OPT_FAST=-O1 VM_PARALLEL_BUILDS=0")
         verilate = re.sub(r"OBJCACHE=\S*", "OBJCACHE=", verilate)
+        program = os.path.join(mine, "test")
+        link = self.command(f"tests/{test}").replace(f" {place}/", f" {mine}/").replace(f"-o tests/{test}", f"-o {program}")
+        return verilate, link, program
+
+    def rtl(self, folder, name, mutated, test, place, model, tests):
+        verilate, link, program = self.verilation(folder, name, mutated, test, place, model)
         if subprocess.run(verilate, shell=True, cwd=self.build, capture_output=True).returncode:
             return "invalid"
-        program = os.path.join(mine, "test")
-        link = self.command(f"tests/{test}").replace(archive, os.path.join(mine, f"{model}__ALL.a"))
-        link = link.replace(f"-o tests/{test}", f"-o {program}")
         subprocess.run(link, shell=True, cwd=self.build, check=True, capture_output=True)
         return self.tested(program, tests, test)
 
@@ -355,8 +366,43 @@ def fate(bench, name, number, other, lines):
         for one in FILES[name][1]:
             result = bench.run(folder, name, mutated, one)
             if result != "survived":
+                check_control(bench, name, lines, one)
                 return result
         return "survived" if name.endswith(".c") or bench.lint(name, mutated) else "lint"
+
+
+def check_benches(bench):
+    """Whether each bench that verilates reads all of its files from the folder of the mutant, the mutated one among them."""
+    first = {}
+    for name, (_, benches) in FILES.items():
+        for one in benches:
+            if one[0] not in (PROOF, RULE, "systemc"):
+                first.setdefault(place_of(one), name)
+    failed = 0
+    for place, name in first.items():
+        with tempfile.TemporaryDirectory() as folder:
+            mutated = os.path.join(folder, name)
+            shutil.copy(path_of(name), mutated)
+            verilate, link, _ = bench.verilation(folder, name, mutated, *place)
+            read = subprocess.run(verilate.split(" && env ")[0], shell=True, cwd=bench.build, capture_output=True, text=True)
+            sound = read.returncode == 0 and mutated in verilate and folder in link and f" {place[1]}/" not in link
+            print(f"{'ok' if sound else 'FAILED':7} {' '.join(place)}, {name}\n{'' if sound else read.stderr}", end="")
+            failed += not sound
+    return 1 if failed or not first else 0
+
+
+def check_control(bench, name, lines, one):
+    """Ends the campaign if a bench finds fault with the file as it is; proofs and tables of rules have tests of their own."""
+    if one[0] in (PROOF, RULE) or one in bench.sound:
+        return
+    with tempfile.TemporaryDirectory() as folder:
+        same = os.path.join(folder, os.path.basename(name))
+        with open(same, "w") as file:
+            file.write("\n".join(lines))
+        result = bench.run(folder, name, same, one)
+    if result != "survived":
+        sys.exit(f"mutate: {name} without a fault is {result} by {' '.join(one)}: nothing can be said of faults there")
+    bench.sound.add(one)
 
 
 def main():
@@ -368,7 +414,10 @@ def main():
     parser.add_argument("--file", action="append", choices=FILES)
     parser.add_argument("--only", action="append", type=int, help="numbers of mutants, with --file")
     parser.add_argument("--list", action="store_true", help="print all mutants and stop")
+    parser.add_argument("--check", action="store_true", help="whether the benches that verilate read the mutated file, and stop")
     options = parser.parse_args()
+    if options.check:
+        return check_benches(Bench(options.build))
     known, bench = equivalents(), Bench(options.build)
     totals, survivors = {}, []
     sample = {}
