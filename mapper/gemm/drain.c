@@ -202,6 +202,7 @@ tg_instr *tg_gemm_emit_block_drain(emission *e, const tg_stage *stage, uint32_t 
   step all = {.segment = TG_DRAIN_FINISH,
               .in_pieces = true,
               .accumulator = half(e, &halves, block % 2, TG_ROTATE_OUTER),
+              .epilogue_operands = {.first = block * e->pieces % 2},
               .to = tg_gemm_ring(e, TG_ROLE_OUT, block * e->pieces % 2, TG_ROTATE_EACH, false)};
   return emit_step(e, stage, r, col, &all);
 }

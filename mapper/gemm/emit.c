@@ -172,7 +172,7 @@ static void plan_egress(emission *e) {
                                .often = e->g->outs,
                                .every = tg_gemm_pieces_of_column_sum(e->g, &e->t),
                                .steps = e->steps,
-                               .together = tg_gemm_makes_a(e),
+                               .together = tg_gemm_stores_together(e->g),
                                .seldom = e->t.column_sums_egress};
   if (e->t.sent && e->g->column_sums.count) e->egress.every = e->t.mr / e->t.sent, e->egress.steps = 0;
 }

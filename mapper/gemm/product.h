@@ -208,6 +208,14 @@ typedef struct tg_gemm {
   tg_gemm_pool pool;
 } tg_gemm;
 
+/* Behind a prologue of A every other tile's results are stored by the context that would load blocks for the drain, where
+ * there are none. */
+static inline bool tg_gemm_stores_together(const tg_gemm *gemm) {
+  for (int x = 0; x < gemm->epilogue_operand_count; x++)
+    if (!tg_is_row_vector(&gemm->epilogue_operands[x])) return false;
+  return gemm->prologue.result && !gemm->prologue.of_b;
+}
+
 /* Is one of the results rounded stochastically? */
 static inline bool tg_gemm_rounds_results(const tg_gemm *gemm) {
   for (int k = 0; k < gemm->outs; k++)

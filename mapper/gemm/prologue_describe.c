@@ -122,11 +122,9 @@ static bool collect(const tg_compile *c, const tg_node_list *nodes, tg_gemm *g) 
          full_inputs(&g->prologue) > 0;
 }
 
-/* The drain beside those of A takes what is loaded once for all rows; that behind all of B's, anything. And
- * no store draws random numbers. */
+/* No store draws random numbers. The drain between chunks of A's leaves one result; that behind all of B's has no column
+ * sums. */
 static bool drain_suits(const tg_gemm *g) {
-  for (int x = 0; x < g->epilogue_operand_count && !g->prologue.of_b; x++)
-    if (!tg_is_row_vector(&g->epilogue_operands[x])) return false;
   bool results_suit = g->prologue.of_b ? !g->column_sums.count : g->outs == 1;
   return results_suit && g->partials == 1 && !tg_gemm_rounds_results(g);
 }
@@ -136,9 +134,10 @@ static bool drain_suits(const tg_gemm *g) {
 static bool has_room(const tg_params *m, const tg_gemm *g) {
   const tg_gemm_prologue *f = &g->prologue;
   uint32_t longest = (uint32_t)tg_max(m->rows, m->cols), column_sums = (uint32_t)g->column_sums.count,
-           groups = ENDPOINT_SEMS + (column_sums > 0) + f->of_b,
-           sems = TILE_SEMS + column_sums + (column_sums > 0), vectors = (uint32_t)f->vector_count,
-           blocks = 1;
+           blocks_behind = !f->of_b && !tg_gemm_stores_together(g),
+           groups = ENDPOINT_SEMS + (column_sums > 0) + f->of_b + blocks_behind,
+           sems = TILE_SEMS + column_sums + (column_sums > 0) + blocks_behind,
+           vectors = (uint32_t)f->vector_count, blocks = 1;
   if (f->of_b) {
     bool scalars = tg_gemm_prologue_scalars(g) > 0;
     groups += scalars;

@@ -163,8 +163,9 @@ static tg_instr *push_send(emission *e, const tg_stage *stage, uint32_t r, uint3
 /* Before the SENDs of the product's results: those of block 0, and of chunks that come before the first
  * piece. */
 void tg_gemm_emit_prologue_sends(emission *e, const tg_stage *stage, uint32_t r, uint32_t col) {
-  uint32_t rounds = tg_gemm_chunks_a_piece(&e->t);
   end_loop(push_send(e, stage, r, col, 0, 1), 1, e->t.chunks, 0);
+  if (tg_gemm_drains_last(&e->t)) return;
+  uint32_t rounds = tg_gemm_chunks_a_piece(&e->t);
   for (uint32_t i = 0; i < rounds; i++) push_send(e, stage, r, col, e->t.chunks + i, rounds);
 }
 
@@ -210,6 +211,10 @@ static tg_instr *push_column_sums(emission *e, uint32_t r, uint32_t col, const t
 void tg_gemm_share_sends(emission *e, uint32_t r, uint32_t col) {
   const tg_stage *stage = tg_stages_find(&e->stages, TG_UNIT_TX, TG_STAGE_PROLOGUE_STORE);
   tg_queue *queue = &tg_build_tile(&e->b, r, col)->tx;
+  if (tg_gemm_drains_last(&e->t)) { /* they follow those of all chunks */
+    for (int l = 0; l < 3; l++) queue->instrs[queue->count - 1].common.loop_begin[l] = queue->count - 1;
+    return;
+  }
   tg_instr all[1 + TG_GEMM_RESULTS];
   uint32_t column_sums = (uint32_t)e->g->column_sums.count, rounds = tg_gemm_chunks_a_piece(&e->t),
            pieces = e->pieces, steps = (e->t.passes_m - 1) * pieces, begin;
@@ -268,16 +273,20 @@ void tg_gemm_emit_prologue_stores(emission *e, const tg_stage *stage, tg_queue *
 /* ---- the section ---- */
 
 void tg_gemm_emit_prologue(emission *e, const tg_stage *stage, uint32_t r, uint32_t col) {
-  uint32_t chunks = e->t.chunks, blocks = e->t.passes_m, between = tg_gemm_chunks_a_piece(&e->t);
+  uint32_t chunks = e->t.chunks, blocks = e->t.passes_m;
   const tg_stage *drain = tg_stages_find(&e->stages, TG_UNIT_VX, TG_STAGE_DRAIN);
+  const tg_queue *queue = &tg_build_tile(&e->b, r, col)->vx;
   end_loop(push_nodes(e, stage, r, col, 0, 1), 2, chunks, 1);
-  tg_instr *in = push_nodes(e, stage, r, col, chunks % 2, between);
-  if (between > 1) end_loop(in, 1, between, 2);
-  in = tg_gemm_emit_block_drain(e, drain, r, col, 0);
-  end_loop(in, 2, e->pieces, 2);
-  end_loop(in, 0, blocks - 1, 2);
-  in = tg_gemm_emit_block_drain(e, drain, r, col, blocks - 1);
-  end_loop(in, 2, e->pieces, 4);
+  if (!tg_gemm_drains_last(&e->t)) {
+    uint32_t between = tg_gemm_chunks_a_piece(&e->t);
+    tg_instr *in = push_nodes(e, stage, r, col, chunks % 2, between);
+    if (between > 1) end_loop(in, 1, between, 2);
+    in = tg_gemm_emit_block_drain(e, drain, r, col, 0);
+    end_loop(in, 2, e->pieces, 2);
+    end_loop(in, 0, blocks - 1, 2);
+  }
+  tg_instr *last = tg_gemm_emit_block_drain(e, drain, r, col, blocks - 1);
+  end_loop(last, 2, e->pieces, queue->count - 1);
 }
 
 static int base_of(emission *e, const tg_value *value, int64_t first, int64_t *out_rest) {

@@ -75,9 +75,6 @@ static void add_prologue_store(const tg_stages_list *s, tg_seat side) {
 
 /* ---- the drain ---- */
 
-/* Behind a prologue of A every other tile's results are stored by the context that has nothing to load. */
-static bool stores_together(const tg_stages_list *s) { return s->g->prologue.result && !s->g->prologue.of_b; }
-
 static void add_results(const tg_stages_list *s, tg_seat side) {
   const tg_params *m = s->m;
   const tg_gemm *g = s->g;
@@ -105,9 +102,9 @@ static void add_results(const tg_stages_list *s, tg_seat side) {
   uint32_t sums = west ? tg_west_egress(m, t->column_sums_egress)
                        : tg_north_egress(m, t->column_sums_egress, group),
            stores = (uint32_t)g->outs * tiles;
-  if (stores_together(s)) stores = (stores + (uint32_t)g->column_sums.count * sums + 1) / 2 + 1;
+  if (tg_gemm_stores_together(g)) stores = (stores + (uint32_t)g->column_sums.count * sums + 1) / 2 + 1;
   tg_stages_add_load(s, stage, side, (tg_side_share){stores, tiles});
-  if (stores_together(s)) {
+  if (tg_gemm_stores_together(g)) {
     tg_stage other = {.kind = TG_STAGE_RESULTS, .context = TG_CTX_AUX, .nest = TG_NEST_OWN, .drains = true};
     tg_stages_add_load(s, other, side, (tg_side_share){stores, 0});
   }

@@ -274,7 +274,7 @@ static void add_prologue_sends(const tg_stages_list *s) {
   tg_stage away = {.kind = TG_STAGE_PROLOGUE_STORE,
                    .seat = TG_UNIT_TX,
                    .nest = TG_NEST_OWN,
-                   .slots = of_b ? 1 : 1 + tg_gemm_chunks_a_piece(t)};
+                   .slots = of_b || tg_gemm_drains_last(t) ? 1 : 1 + tg_gemm_chunks_a_piece(t)};
   tg_stage_join(&away, (tg_join){.channel = TG_ROLE_PROLOGUE_OUTPUT, .once = true, .wait = own, .post = own});
   tg_stage_join(
       &away,
@@ -310,7 +310,7 @@ static uint32_t result_sends(const tg_stages_list *s) {
   uint32_t outs = (uint32_t)s->g->outs, column_sums = (uint32_t)s->g->column_sums.count,
            pieces = t->mt / t->mr;
   if (t->ring) return 5 * outs + 2 * t->members;
-  if (makes_a(s)) /* beside those of its chunks before */
+  if (makes_a(s) && !tg_gemm_drains_last(t)) /* beside those of its chunks before */
     return s->g->prologue.stored ? 3 * (column_sums + 1) + 2 * tg_gemm_chunks_a_piece(t) - 1
                                  : outs + column_sums;
   if (tg_gemm_pieces_of_column_sum(s->g, t) == 1) return outs + column_sums;

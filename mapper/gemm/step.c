@@ -47,6 +47,7 @@ static void set_epilogue_operands(const emission *e, tg_vx_instr *vop, const ste
     place at = step->epilogue_operands;
     at.buffer = &e->operands.buffers[x];
     if (!e->t.ring) at.rotation = once ? TG_ROTATE_OUTER : TG_ROTATE_EACH;
+    if (once) at.first = 0;
     tg_stream *s = tg_stream_of_mut(vop, 1 + x);
     set_stream(e, s, epilogue_operand->kind, &at, step);
     if (tg_is_splat(epilogue_operand->along)) s->row[1] = 1, s->row[2] = 0;
