@@ -162,6 +162,7 @@ static void describe_forward(tg_compile *c, tg_gemm *g) {
     set_a(&w, g);
   set_b(g, 1, 1, g->k, columns);
   set_products(c, g, w.group, w.channels, g->n, 0);
+  g->b_alone = w.group == 1 && tg_gemm_alone_reads_b(g);
 }
 
 static void describe_weight_gradient(tg_compile *c, tg_gemm *g) {

@@ -98,7 +98,9 @@ void tg_gemm_allocate_bases(emission *e, int64_t product) {
 /* ---- stores ---- */
 
 /* Columns of a block that a tile stores: if N has fewer, it is one block. */
-static uint32_t stored_columns(const emission *e) { return e->g->n < e->t.nt ? (uint32_t)e->g->n : e->t.nt; }
+static uint32_t stored_columns(const emission *e) {
+  return (uint32_t)tg_min(e->g->n, tg_gemm_own_columns(&e->t));
+}
 
 static void fill_result(const emission *e, int k, uint32_t r, uint32_t col, tg_agcu_instr *store) {
   const tg_gemm *g = e->g;

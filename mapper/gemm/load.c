@@ -161,7 +161,7 @@ static bool has_short_block(const emission *e) {
 /* Columns that a tile has of B in its only pass. */
 static int64_t columns_of(const emission *e, uint32_t r, uint32_t col) {
   if (!has_short_block(e)) return e->t.nt;
-  return tg_min(e->g->n - tg_gemm_col_first(e, r, col), e->t.nt);
+  return tg_min(e->g->n - tg_gemm_col_first(e, r, col), tg_gemm_own_columns(&e->t));
 }
 
 /* Rows of k of a block with fewer columns: no atoms for those that nobody stores, whatever is there. */

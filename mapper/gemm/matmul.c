@@ -29,8 +29,7 @@ void tg_describe_matmul(tg_compile *c, tg_gemm *g) {
       tg_value_elements_between(b, 0, b->rank - 2) == 1; /* rows of all batches are rows of one product */
   g->m = shared_b ? batches * m : m;
   g->products = shared_b ? 1 : batches;
-  g->b_alone = g->b == b && b->rank == 2 && tg_is_constant(b) && !b->output_count && b->uses &&
-               !b->uses->next && g->partials == 1;
+  g->b_alone = b->rank == 2 && g->partials == 1 && tg_gemm_alone_reads_b(g);
   tg_gemm_allocate_products(c, g);
   for (int64_t i = 0; i < g->products; i++) {
     if (shared_b) continue;

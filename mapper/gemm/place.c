@@ -75,13 +75,13 @@ int64_t tg_gemm_first_window(const emission *e, uint32_t r, uint32_t col) {
 int64_t tg_gemm_rows_a_pass(const emission *e) {
   return tg_gemm_block_results(&e->t) * tg_gemm_slabs(&e->t) * tg_gemm_row_tiles(e) / strips(e);
 }
-int64_t tg_gemm_cols_a_pass(const emission *e) { return e->t.nt * col_tiles(e); }
+int64_t tg_gemm_cols_a_pass(const emission *e) { return tg_gemm_own_columns(&e->t) * col_tiles(e); }
 int64_t tg_gemm_row_first(const emission *e, uint32_t r, uint32_t col) {
   return (int64_t)(tg_gemm_row_index(e, r, col) / strips(e)) * tg_gemm_block_results(&e->t) *
          tg_gemm_slabs(&e->t);
 }
 int64_t tg_gemm_col_first(const emission *e, uint32_t r, uint32_t col) {
-  return (int64_t)col_index(e, r, col) * e->t.nt + e->strip * tg_gemm_cols_a_pass(e);
+  return (int64_t)col_index(e, r, col) * tg_gemm_own_columns(&e->t) + e->strip * tg_gemm_cols_a_pass(e);
 }
 int64_t tg_gemm_col_delta(const emission *e) {
   bool other = tg_gemm_strips_columns(&e->t) || tg_gemm_slabs(&e->t) > 1 ||

@@ -266,6 +266,9 @@ bool tg_gemm_may_swap(const tg_compile *c, const tg_gemm *g);
 void tg_gemm_write_transposition(const tg_gemm *g, tg_mc *mc);
 tg_status tg_gemm_measure_drain(const tg_compile *c, const tg_kernel *kernel, tg_gemm *g);
 
+/* Is B a constant as the graph has it, which the product alone reads? product.c */
+bool tg_gemm_alone_reads_b(const tg_gemm *g);
+
 /* matmul.c: a MatMul, and the batch dimensions of its output as an operand walks them, two digits at most. */
 void tg_describe_matmul(tg_compile *c, tg_gemm *g);
 bool tg_matmul_lead_digits(const tg_gemm *g, const tg_value *value, const tg_operand *operand,

@@ -36,8 +36,8 @@ bool tg_gemm_stores_runs(const tg_params *m, const tg_gemm *g, const tg_gemm_til
   const tg_value *out = g->out[result];
   bool whole = !g->run || g->out_run_stride == g->run,
        flits = g->n * tg_value_bytes_each(out) % tg_flit_bytes(m) == 0;
-  return whole && flits && g->n <= t->nt && t->passes_n == 1 && !g->spread && !t->image_rows &&
-         !t->pool_rows && is_dense(g->out_radix, g->out_stride, g->n) &&
+  return whole && flits && g->n <= tg_gemm_own_columns(t) && t->passes_n == 1 && !g->spread &&
+         !t->image_rows && !t->pool_rows && is_dense(g->out_radix, g->out_stride, g->n) &&
          is_run(out, g->m, g->n, t->sent ? t->sent : t->mr);
 }
 

@@ -86,10 +86,11 @@ static void add_results(const tg_stages_list *s, tg_seat side) {
     double z = tg_value_bytes_each(g->out[k]);
     if (tg_gemm_stores_runs(m, g, t, k))
       out += tg_port_whole_runs(s, 1, (double)t->mt * (double)g->n * z);
-    else if (g->n <= t->nt)
+    else if (g->n <= tg_gemm_own_columns(t))
       out += tg_port_whole_runs(s, tg_gemm_block_results(t), (double)g->n * z);
     else
-      out += tg_port_cycles(s, tg_gemm_block_results(t), t->nt * z, g->out_stride[2] * (int64_t)z, z);
+      out += tg_port_cycles(s, tg_gemm_block_results(t), tg_gemm_own_columns(t) * z,
+                            g->out_stride[2] * (int64_t)z, z);
   }
   if (t->ring) out /= t->members; /* of the block, so much is a tile's */
   uint32_t tiles = west ? tg_west_egress(m, t->egress) : tg_north_egress(m, t->egress, group);

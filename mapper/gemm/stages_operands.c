@@ -68,7 +68,7 @@ static tg_side_share share_of_b(const tg_stages_list *s, tg_seat side) {
   if (t->paired)
     return west ? (tg_side_share){pairs_of_west(m), pairs_of_west(m)}
                 : (tg_side_share){pairs_of_north(m), pairs_of_north(m)};
-  uint32_t blocks = (uint32_t)tg_min(tg_div_up(s->g->n, t->nt), tg_tiles(m)),
+  uint32_t blocks = (uint32_t)tg_min(tg_div_up(s->g->n, tg_gemm_own_columns(t)), tg_tiles(m)),
            diagonals = (uint32_t)tg_div_up(blocks, m->rows);
   return west ? (tg_side_share){(m->cols + 1) / 2, diagonals / 2}
               : (tg_side_share){(m->rows + 1) / 2, (double)tg_div_up((diagonals + 1) / 2 * m->rows, m->cols)};
@@ -111,10 +111,11 @@ static double block_of_b(const tg_stages_list *s, double k) {
   const tg_gemm_tiling *t = s->t;
   if (tg_gemm_b_in_blocks(g, t)) {
     double z = tg_value_bytes_each(g->b);
-    return tg_port_cycles(s, 1, k * t->nt * z, 0, z);
+    return tg_port_cycles(s, 1, k * tg_gemm_own_columns(t) * z, 0, z);
   }
   return g->b_transposed ? load_cycles(s, g->b, g->n < t->nt ? g->n : t->nt, k, g->b_k_radix, g->b_n_stride)
-                         : load_cycles(s, g->b, k, t->nt * tg_gemm_b_mates(t), g->b_n_radix, g->b_k_stride);
+                         : load_cycles(s, g->b, k, tg_gemm_own_columns(t) * tg_gemm_b_mates(t), g->b_n_radix,
+                                       g->b_k_stride);
 }
 
 /* An operand that is resident counts as part of each chunk that it is there for; in front of the first one,

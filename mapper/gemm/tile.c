@@ -76,6 +76,16 @@ static bool may_swap(const search *s, const tg_gemm_tiling *t) {
          t->mt == s->g->m && t->nt <= tg_acc_rows(s->m);
 }
 
+/* Columns of each tile where all have a part of C in one pass, if blocks of 2P do not come out even; 0: they do. Loads of
+ * B by rows of n, and random numbers of results, go by whole blocks. */
+static uint32_t even_columns(const search *s, const tg_gemm_tiling *t) {
+  const tg_gemm *g = s->g;
+  int64_t own = tg_div_up(g->n, tg_tiles(s->m));
+  bool may = t->split == TG_SPLIT_COLUMNS && t->passes_n == 1 && !t->patch && !g->b_transposed && !g->keeps &&
+             !g->k_tile && !g->column_sums.count && !tg_gemm_rounds_results(g) && !tg_gemm_rounds_sums(g);
+  return may && own < t->nt ? (uint32_t)own : 0;
+}
+
 static void consider_ways(search *s, tg_gemm_tiling t) {
   if (tg_search_is_slower(s, &t)) return;
   if (s->g->keeps) {
@@ -83,6 +93,9 @@ static void consider_ways(search *s, tg_gemm_tiling t) {
     if (may_keep_b(s, &t)) consider_prefetch(s, t, TG_RESIDENT_NONE);
     return;
   }
+  t.own = even_columns(s, &t);
+  if (t.own) consider_prefetch(s, t, TG_RESIDENT_NONE);
+  t.own = 0;
   consider_prefetch(s, t, TG_RESIDENT_NONE);
   if (may_hold_whole_b(s, &t)) {
     t.whole_b = true;

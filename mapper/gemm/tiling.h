@@ -46,7 +46,9 @@ typedef struct tg_gemm_tiling {
   uint32_t slabs;
   tg_egress egress;
   tg_resident resident;
-  uint32_t mt, nt, kc;                 /* block of a tile in a pass; k of a chunk */
+  uint32_t mt, nt, kc; /* block of a tile in a pass; k of a chunk */
+  uint32_t
+      own; /* column split, one pass: columns of a tile, the others of its block are nobody's; 0: all of them */
   uint32_t mr;                         /* rows of the block that leave at once; divides mt */
   uint32_t passes_m, passes_n, chunks; /* chunks: of K, or of a part of it */
   uint32_t members; /* output split: rows of tiles in a group, among which K's parts are shared out */
@@ -77,6 +79,9 @@ typedef struct tg_gemm_tiling {
                                   them */
   double cycles;               /* estimate */
 } tg_gemm_tiling;
+
+/* Columns of C that a tile has of a block. */
+static inline uint32_t tg_gemm_own_columns(const tg_gemm_tiling *t) { return t->own ? t->own : t->nt; }
 
 /* Blocks of rows that a tile has in a pass, and in all passes over rows. */
 static inline uint32_t tg_gemm_slabs(const tg_gemm_tiling *t) { return t->slabs > 1 ? t->slabs : 1; }
@@ -165,7 +170,7 @@ static inline uint32_t tg_gemm_b_mates(const tg_gemm_tiling *t) {
  * fewer? Each chunk is one run then: no row of a block touches an atom that it does not fill, and a port reads rows of
  * the device from end to end. */
 static inline bool tg_gemm_b_in_blocks(const tg_gemm *gemm, const tg_gemm_tiling *t) {
-  return gemm->b_alone && !gemm->b_transposed && t->split == TG_SPLIT_COLUMNS && !t->paired &&
+  return gemm->b_alone && !gemm->b_transposed && t->split == TG_SPLIT_COLUMNS && !t->paired && !t->patch &&
          (t->passes_n == 1 || gemm->n % t->nt == 0) && gemm->k * t->nt < 1 << 24 &&
          gemm->k * gemm->n < INT64_C(1) << 31;
 }
@@ -174,7 +179,7 @@ static inline bool tg_gemm_b_in_blocks(const tg_gemm *gemm, const tg_gemm_tiling
 static inline uint32_t tg_gemm_column_blocks(const tg_params *m, const tg_gemm *gemm,
                                              const tg_gemm_tiling *t) {
   uint32_t stationary = tg_mx_stationary(m, gemm->format), lanes = tg_lanes(m);
-  return t->nt == lanes && gemm->n <= stationary ? 1 : lanes / stationary;
+  return t->nt == lanes && tg_min(gemm->n, tg_gemm_own_columns(t)) <= stationary ? 1 : lanes / stationary;
 }
 /* Puts it into this order. blocks.c */
 void tg_gemm_order_b(const tg_compile *c, const tg_gemm *gemm, const tg_gemm_tiling *t);

@@ -52,9 +52,9 @@ bool tg_search_is_slower(const search *s, const tg_gemm_tiling *t) {
 /* Do they differ in no more than in chunks, and in how results leave? */
 static bool alike(const tg_gemm_tiling *a, const tg_gemm_tiling *b) {
   return a->split == b->split && a->patch == b->patch && a->resident == b->resident && a->mt == b->mt &&
-         a->nt == b->nt && a->alike == b->alike && a->swapped == b->swapped && a->whole_b == b->whole_b &&
-         a->paired == b->paired && a->strips == b->strips && a->producers == b->producers &&
-         tg_gemm_slabs(a) == tg_gemm_slabs(b);
+         a->nt == b->nt && a->own == b->own && a->alike == b->alike && a->swapped == b->swapped &&
+         a->whole_b == b->whole_b && a->paired == b->paired && a->strips == b->strips &&
+         a->producers == b->producers && tg_gemm_slabs(a) == tg_gemm_slabs(b);
 }
 
 /* Keeps the best of those that are alike. */

@@ -72,6 +72,56 @@ __attribute__((constructor)) static void register_products(void) {
     tg_test_register_row("swapped", products[i].name, __FILE__, __LINE__, same_bits, &products[i]);
 }
 
+/* Columns shared out evenly, although blocks of 2P do not come out even. */
+#define CONVOLUTION(image, weights, pads)                                                                    \
+  "graph \"g\"\ninput %x: f32[" image "]\nconst %w: f32[" weights                                            \
+  "] = seeded(3, 0.3)\n%y = Conv(%x, %w) @0 pads=[" pads "]\noutput \"y\" %y: f32\n"
+static const product uneven[] = {
+    {"weights", WEIGHTS("3,44", "44,90"), TG_PRESET_MP0, "edge", {NULL}},
+    {"inputs", MATMUL("6,50", "50,41"), TG_PRESET_MP0, "tiny", {NULL}},
+    {"weights_of_bf16", WEIGHTS("1,72", "72,300"), TG_PRESET_MP4, "edge", {"rows=3", "cols=5", NULL}},
+    {"squeeze_and_excitation",
+     CONVOLUTION("1,88,1,1", "60,88,1,1", "0,0,0,0"),
+     TG_PRESET_MP0,
+     "edge",
+     {NULL}},
+    {"window", CONVOLUTION("1,12,2,3", "70,12,3,3", "1,1,1,1"), TG_PRESET_MP1, "edge", {NULL}},
+    {"with_a_tail",
+     "graph \"g\"\ninput %a: f32[2,40]\nconst %b: f32[40,90] = seeded(1, 0.3)\ninput %z: f32[2,90]\ninput "
+     "%s: "
+     "f32[2,1]\nconst %c: f32[90] = seeded(2, 0.3)\n%m = MatMul(%a, %b) @1\n%p = Add(%m, %c) @2\n%q = "
+     "Add(%p, "
+     "%z) @3\n%r = Mul(%q, %s) @4\n%y = Relu(%r) @5\noutput \"y\" %y: f32\n",
+     TG_PRESET_MP0,
+     "tiny",
+     {NULL}},
+};
+
+/* Only then do tiles store columns that begin between blocks of 2P. */
+static bool is_uneven(const tg_program *program) {
+  const tg_params *m = &program->params;
+  for (uint32_t s = 0; s < program->section_count; s++)
+    for (uint32_t i = 0; i < (m->rows + m->cols) * m->agcu_contexts; i++) {
+      const tg_queue *queue =
+          &program->sections[s].agcus[i / m->agcu_contexts].contexts[i % m->agcu_contexts];
+      for (uint32_t q = 0; q < queue->count; q++)
+        if (queue->instrs[q].common.op == TG_OP_agcu_store && queue->instrs[q].agcu.k_first % tg_lanes(m))
+          return true;
+    }
+  return false;
+}
+
+static void same_uneven_bits(const void *user) {
+  check_randomized(
+      user, &(randomized_search){
+                .has = is_uneven, .lacks = "no tiling shares columns out evenly", .seeds = 200, .wanted = 3});
+}
+
+__attribute__((constructor)) static void register_uneven(void) {
+  for (size_t i = 0; i < sizeof uneven / sizeof *uneven; i++)
+    tg_test_register_row("uneven", uneven[i].name, __FILE__, __LINE__, same_uneven_bits, &uneven[i]);
+}
+
 #ifdef TEGULA_WITH_SYSTEMC
 /* Weights of `bytes` that come at 128 bytes a cycle at most. */
 typedef struct weights {
@@ -84,6 +134,9 @@ static const weights few_rows[] = {
     {"bf16", WEIGHTS("1,2048", "2048,2048"), TG_PRESET_MP4, 2048.0 * 2048 * 2},
     {"eight_rows", MATMUL("8,2048", "2048,2048"), TG_PRESET_MP0, 2048.0 * 2048 * 4},
     {"rows_that_share_atoms", WEIGHTS("1,1024", "1024,1000"), TG_PRESET_MP0, 1024.0 * 1000 * 4},
+    {"nine_blocks_for_four_tiles", WEIGHTS("1,2048", "2048,576"), TG_PRESET_MP0, 2048.0 * 576 * 4},
+    {"convolution_of_a_pixel", CONVOLUTION("1,1536,1,1", "720,1536,1,1", "0,0,0,0"), TG_PRESET_MP0,
+     1536.0 * 720 * 4},
 };
 
 static void waits_for_dram(const void *user) {
