@@ -111,7 +111,8 @@ static double block_of_b(const tg_stages_list *s, double k) {
   const tg_gemm_tiling *t = s->t;
   if (tg_gemm_b_in_blocks(g, t)) {
     double z = tg_value_bytes_each(g->b);
-    return tg_port_cycles(s, 1, k * tg_gemm_own_columns(t) * z, 0, z);
+    double pieces = t->own ? k * (double)tg_div_up(t->own, tg_mx_elements(s->m, g->format)) : 0;
+    return tg_max_double(tg_port_cycles(s, 1, k * tg_gemm_own_columns(t) * z, 0, z), pieces);
   }
   return g->b_transposed ? load_cycles(s, g->b, g->n < t->nt ? g->n : t->nt, k, g->b_k_radix, g->b_n_stride)
                          : load_cycles(s, g->b, k, tg_gemm_own_columns(t) * tg_gemm_b_mates(t), g->b_n_radix,

@@ -265,7 +265,7 @@ static inline tg_drain_way tg_gemm_drain_way(const tg_gemm_tiling *t) {
 }
 
 /* What the search found: tilings of different kinds or blocks that are estimated to take about the least, the best one first. */
-enum { TG_GEMM_CANDIDATES = 4 };
+enum { TG_GEMM_CANDIDATES = 6 };
 typedef struct tg_gemm_candidates {
   int count;
   tg_gemm_tiling tiling[TG_GEMM_CANDIDATES];
