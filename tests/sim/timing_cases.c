@@ -159,6 +159,45 @@ const timing_case timing_cases[] = {
      "agcu 0 context 2 0: 92-92\n"
      "agcu 0 context 3 0: 84-84\n"
      "cycles 98\n"},
+    /* Two posts an instruction, 80 .. 119, of a stream that precedes that of vx on their lane; the first VOP's is 120. The stream
+     * of vx has room for two, so that the third issues behind that, not at 114. */
+    {"vops_wait_for_room_while_syncs_post",
+     "arch tiny\n"
+     "section \"s\"\n"
+     "tile 0\n"
+     "word nop\n"
+     "mx sync loop_count=20,0,0 post_kind=2,2 post_pos=2,2 post_sem=1,2\n"
+     "vx vop rows=4 row_count=1,1,5 j_count=1,1 seg_begin=0,0 seg_len=1,1 seg_repeat=1 post_kind=2 "
+     "post_pos=2 post_sem=3\n"
+     "vx vop rows=4 row_count=1,1,5 j_count=1,1 seg_begin=0,0 seg_len=1,1 seg_repeat=1 post_kind=2 "
+     "post_pos=2 post_sem=3\n"
+     "vx vop rows=4 row_count=1,1,5 j_count=1,1 seg_begin=0,0 seg_len=1,1 seg_repeat=1 post_kind=2 "
+     "post_pos=2 post_sem=3\n"
+     "invoke 0 \"i\"\n",
+     "tile 0 mx 0: 80-80\n"
+     "tile 0 mx 0: 81-81\n"
+     "tile 0 mx 0: 82-82\n"
+     "tile 0 mx 0: 84-84\n"
+     "tile 0 mx 0: 86-86\n"
+     "tile 0 mx 0: 88-88\n"
+     "tile 0 mx 0: 90-90\n"
+     "tile 0 mx 0: 92-92\n"
+     "tile 0 mx 0: 94-94\n"
+     "tile 0 mx 0: 96-96\n"
+     "tile 0 mx 0: 98-98\n"
+     "tile 0 mx 0: 100-100\n"
+     "tile 0 mx 0: 102-102\n"
+     "tile 0 mx 0: 104-104\n"
+     "tile 0 mx 0: 106-106\n"
+     "tile 0 mx 0: 108-108\n"
+     "tile 0 mx 0: 110-110\n"
+     "tile 0 mx 0: 112-112\n"
+     "tile 0 mx 0: 114-114\n"
+     "tile 0 mx 0: 116-116\n"
+     "tile 0 vx 0: 80-96\n"
+     "tile 0 vx 1: 97-113\n"
+     "tile 0 vx 2: 121-137\n"
+     "cycles 143\n"},
     /* hops 3 from 64: visible at 68; hops 1 from 65: visible at 67 */
     {"a_later_post_overtakes",
      "arch tiny\n"
