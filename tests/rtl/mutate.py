@@ -6,7 +6,7 @@
 BUILD is a build directory with the tests built that stand below (`make mutation` does that). Takes a sample of all mutants of
 each file, or N of all files together. For each, benches are asked in order, until one notices:
   pins     the modules that the file is part of are verilated with the flags of the build, linked to the tests as they are
-  chip     so is the whole chip, of the configuration odd, against SystemC
+  chip     so is the whole chip: of the configuration odd, against SystemC, and of tiny, against cycles and faults worked out by hand
   proof    proofs of the block (tests/proofs)
   systemc  the file is compiled, and linked in front of the library to the tests that have cycles worked out by hand, and to
            random programs that compare with the RTL, of two configurations
@@ -40,7 +40,8 @@ MX = ("test_rtl_mx", "mx_tiny", "*p4*")
 MX_ODD = ("test_rtl_mx", "mx_odd", "*p2*")
 VX = ("test_rtl_vx", "vx_tiny", "*p4*")
 VX_ODD = ("test_rtl_vx", "vx_odd", "*p2*")
-CHIP = ("chip", "test_agreement", "*odd*")
+CHIP = ("chip", "test_agreement", "*odd*", "odd")
+CASES = ("chip", "test_rtl_faults", "*", "tiny")
 PROOF = "proof"
 RULE = "rule"
 SYSTEMC = [("systemc", "test_systemc_timing", "*"), ("systemc", "test_systemc_parts", "*"),
@@ -121,6 +122,10 @@ FILES = {
     "sim/machine/sequencer.c": (6, SYSTEMC),
     "sim/machine/walk.c": (4, SYSTEMC),
 }
+
+for _, benches in FILES.values():
+    if CHIP in benches:
+        benches.append(CASES)
 
 BINARY = [
     (r"(?<![+\[(])\+(?![:+])", "-"), (r"(?<=[\w)\]}'] )-(?= ?[\w({'$])", "+"),
@@ -237,7 +242,7 @@ def equivalents():
 def place_of(bench):
     """Of a bench that verilates: its test, and where in the build which model is."""
     if bench[0] == "chip":
-        return bench[1], "sim/rtl/odd", "Vrtl_odd"
+        return bench[1], f"sim/rtl/{bench[3]}", f"Vrtl_{bench[3]}"
     return bench[0], f"tests/rtl/{bench[1]}", f"V{bench[1]}"
 
 
