@@ -44,13 +44,13 @@ static void add_inputs(tg_compile *c, tg_kernel *to, size_t from, size_t a, size
 /* Of the elementwise kernel alone: of its operations, or of what it moves. */
 static double update_cycles(const tg_compile *c, const tg_kernel *kernel) {
   const tg_params *m = c->m;
-  double elements = (double)tg_value_elements(kernel->output), bytes = 0;
+  double elements = (double)tg_value_elements(kernel->output), read = 0, written = 0;
   for (size_t i = 0; i < kernel->input_count; i++)
-    bytes += (double)tg_value_elements(kernel->inputs[i]) * tg_value_bytes_each(kernel->inputs[i]);
+    read += (double)tg_value_elements(kernel->inputs[i]) * tg_value_bytes_each(kernel->inputs[i]);
   for (int k = 0; k < tg_kernel_results(kernel); k++)
-    bytes += elements * tg_value_bytes_each(tg_kernel_result(kernel, k));
+    written += elements * tg_value_bytes_each(tg_kernel_result(kernel, k));
   return tg_max_double(elements * tg_class_of(c, kernel)->operations(c, kernel) / tg_lanes(m) / tg_tiles(m),
-                       bytes / TG_ATOM_BYTES * tg_atom_cycles(m) / tg_agcus(m));
+                       tg_memory_cycles(m, read, written));
 }
 
 /* Is what `update` does with a product's result faster where the accumulator is drained? Its operands and

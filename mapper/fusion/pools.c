@@ -6,9 +6,8 @@
 /* What a section that loads and stores so many bytes takes at least, with what those of products are said to take beside. */
 static double least_cycles(const tg_compile *c, const tg_kernel *kernel) {
   const tg_value *in = tg_in(kernel->root, 0), *out = kernel->output;
-  double bytes = (double)tg_value_elements(in) * tg_value_bytes_each(in) +
-                 (double)tg_value_elements(out) * tg_value_bytes_each(out);
-  return TG_SECTION_CYCLES + bytes / tg_peak_dram_bytes(c->m);
+  return TG_SECTION_CYCLES + tg_memory_cycles(c->m, (double)tg_value_elements(in) * tg_value_bytes_each(in),
+                                              (double)tg_value_elements(out) * tg_value_bytes_each(out));
 }
 
 static bool is_max_pool(const tg_kernel *kernel) {

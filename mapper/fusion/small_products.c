@@ -81,9 +81,9 @@ static double sum_cycles(tg_compile *c, const bool *reads) {
 }
 
 static double transpose_cycles(const tg_compile *c, const tg_node *transpose) {
-  double elements = (double)tg_value_elements(tg_out(transpose)),
-         bytes = tg_value_bytes_each(tg_out(transpose)) + 4;
-  return TG_SECTION_CYCLES + 4 * c->m->dram_latency + elements * bytes / tg_peak_dram_bytes(c->m);
+  double elements = (double)tg_value_elements(tg_out(transpose));
+  return TG_SECTION_CYCLES + 4 * c->m->dram_latency +
+         tg_memory_cycles(c->m, elements * 4, elements * tg_value_bytes_each(tg_out(transpose)));
 }
 
 static void insert_transpose(tg_compile *c, tg_node *transpose, tg_value *source, size_t at) {

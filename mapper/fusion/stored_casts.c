@@ -24,9 +24,9 @@ static bool loads_through(const tg_kernel *kernel, const tg_node *cast) {
 /* Cycles of a kernel that moves the cast's operand and result. */
 static double cast_cycles(const tg_compile *c, const tg_node *cast) {
   double elements = (double)tg_value_elements(tg_out(cast));
-  uint32_t bytes = tg_value_bytes_each(tg_in(cast, 0)) + tg_value_bytes_each(tg_out(cast));
   return TG_SECTION_CYCLES + 4 * c->m->dram_latency +
-         elements * bytes / ((double)tg_agcus(c->m) * c->m->port_bytes);
+         tg_memory_cycles(c->m, elements * tg_value_bytes_each(tg_in(cast, 0)),
+                          elements * tg_value_bytes_each(tg_out(cast)));
 }
 
 /* Does the kernel read `value` as an operand of its root, or of its fused nodes? */

@@ -11,12 +11,16 @@ double tg_device_cycles(const tg_params *m, double read, double written) {
          turns * (tg_dram_turns(d) + 2 * tg_dram_activate(d)) * m->clock_mhz * 1e-6;
 }
 
+double tg_memory_cycles(const tg_params *m, double read, double written) {
+  return tg_max_double(tg_device_cycles(m, read, written), (read + written) / tg_peak_dram_bytes(m));
+}
+
 static double bytes_of(const tg_value *value) {
   return (double)tg_value_elements(value) * tg_value_bytes_each(value);
 }
 
 /* Of a kernel that loads and stores each tensor once, as all but products do. */
-static double memory_cycles(const tg_compile *c, const tg_kernel *kernel) {
+static double device_cycles_of(const tg_compile *c, const tg_kernel *kernel) {
   double read = 0, written = kernel->beside ? bytes_of(kernel->beside) : 0;
   if (kernel->kind == TG_KERNEL_GEMM) return 0;
   for (size_t i = 0; i < kernel->input_count; i++) read += bytes_of(kernel->inputs[i]);
@@ -26,7 +30,7 @@ static double memory_cycles(const tg_compile *c, const tg_kernel *kernel) {
 
 double tg_kernel_cycles(tg_compile *c, const tg_kernel *kernel) {
   const tg_kernel_class *own = tg_class_of(c, kernel);
-  return own->cycles ? tg_max_double(own->cycles(c, kernel), memory_cycles(c, kernel)) : TG_NEVER;
+  return own->cycles ? tg_max_double(own->cycles(c, kernel), device_cycles_of(c, kernel)) : TG_NEVER;
 }
 
 /* Where tilings are randomized, so is this: of the first of few that fit, seldom one would be the least. */

@@ -48,6 +48,9 @@ static inline bool tg_kernel_fits(tg_compile *c, const tg_kernel *kernel) {
 /* What a memory device takes for so many bytes at its peak, and, as long as there is both reading and writing, for turns
  * between, each way with rows to be opened that the other way's took the place of; 0 without one. */
 double tg_device_cycles(const tg_params *m, double read, double written);
+/* What memory takes for so many bytes at least, with a device or without: a pass's price of a kernel that it does not
+ * describe, to be compared with tg_kernel_cycles of others. */
+double tg_memory_cycles(const tg_params *m, double read, double written);
 /* Estimate as the class has it, and no less than a memory device takes for what is loaded and stored. */
 double tg_kernel_cycles(tg_compile *c, const tg_kernel *kernel);
 
