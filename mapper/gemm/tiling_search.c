@@ -10,6 +10,10 @@ typedef tg_tiling_search search;
 
 /* Of two tilings about as fast, that with less to load and store. */
 #define TRAFFIC_WEIGHT 0.05
+/* Evenly shared columns must be better by so much: tiles may load the same atoms, and what short rows cost a memory device
+ * no formula knows. */
+#define UNEVEN             1.02
+#define UNEVEN_OF_A_DEVICE 1.05
 
 /* Has the array what is needed? If nothing was found yet, what lacks is kept. */
 static bool suffices(search *s, const tg_need *need) {
@@ -41,7 +45,8 @@ static bool fits(search *s, const tg_gemm_tiling *t) {
 
 /* What tilings are compared by: cycles, or, where tilings are randomized, a number for each. */
 static double rank(search *s, const tg_gemm_tiling *t, const tg_stages *stages) {
-  if (!s->c->options.any_tiling) return t->cycles + TRAFFIC_WEIGHT * tg_gemm_traffic(t, stages);
+  double share = !t->own ? 1 : tg_dram_is_simple(&s->m->dram) ? UNEVEN : UNEVEN_OF_A_DEVICE;
+  if (!s->c->options.any_tiling) return share * (t->cycles + TRAFFIC_WEIGHT * tg_gemm_traffic(t, stages));
   return tg_randomized_cycles(s->c, (uint32_t)s->g->m, (uint32_t)s->g->n, s->considered++);
 }
 
