@@ -22,7 +22,11 @@ static tg_instr *load_epilogue_operand(emission *e, tg_queue *queue, int x, uint
     tg_gemm_walk_runs(g, epilogue_operand->run_stride,
                       tg_value_bytes_each(epilogue_operand->access.name.value), load);
   load->rows = once || (e->t.ring && tg_is_row_vector(epilogue_operand)) ? 1 : tg_gemm_ring_rows(&e->t);
-  load->take = tg_epilogue_operand_take(epilogue_operand, e->t.nt);
+  load->take = tg_epilogue_operand_take(epilogue_operand, tg_gemm_own_columns(&e->t));
+  if (e->t.own && !scalar) { /* not what is another tile's, which may store it in the same place */
+    load->dst_inner = tg_kind_flits(e->b.m, epilogue_operand->kind, e->t.own);
+    load->dst_stride = tg_kind_flits(e->b.m, epilogue_operand->kind, e->t.nt);
+  }
   load->k_first = scalar ? 0 : tg_gemm_col_first(e, r, col);
   load->k_delta[e->n_level] = scalar ? 0 : tg_gemm_col_delta(e);
   load->convert = tg_stream_convert(walk.tensor, epilogue_operand->kind);

@@ -131,7 +131,7 @@ static operands operands_of(const tg_stages_list *s) {
   for (int e = 0; e < g->epilogue_operand_count; e++) {
     const tg_epilogue_operand *x = &g->epilogue_operands[e];
     double z = tg_value_bytes_each(x->access.name.value),
-           bytes = (double)tg_epilogue_operand_take(x, t->nt) * z;
+           bytes = (double)tg_epilogue_operand_take(x, tg_gemm_own_columns(t)) * z;
     int64_t stride = x->stride[2] * (int64_t)tg_value_bytes_each(x->access.name.value);
     if (x->element_stride > 1) bytes *= (double)TG_ATOM_BYTES / z; /* an atom an element */
     if (tg_gemm_loads_once(t, x)) {

@@ -95,6 +95,12 @@ static const product uneven[] = {
      TG_PRESET_MP0,
      "tiny",
      {NULL}},
+    {"update_in_place",
+     "graph \"g\"\ninput %a: f32[6,40]\ninput %b: f32[40,90]\ninput %w: f32[6,90]\n%m = MatMul(%a, "
+     "%b) @0\n%v = Sub(%w, %m) @1\noutput \"v\" %v: f32\n",
+     TG_PRESET_MP0,
+     "edge",
+     {NULL}},
 };
 
 /* Only then do tiles store columns that begin between blocks of 2P. */
