@@ -32,7 +32,7 @@ static void leave_out_masked(const emission *e, tg_agcu_instr *load, uint32_t ro
 
 /* Rows of `length` k's: no atoms for those beyond K, which are masked, whatever is there. */
 static int64_t rows_along_k(const emission *e, uint32_t length) {
-  return e->t.chunks * e->t.parts == 1 && e->g->k > 0 ? tg_min(e->g->k, length) : length;
+  return (e->t.chunks * e->t.parts == 1 || e->t.whole_b) && e->g->k > 0 ? tg_min(e->g->k, length) : length;
 }
 
 /* Spread: where a tile's product begins among the rows of all, of which each product has `rows`. */
@@ -49,8 +49,8 @@ static void set_resident(const emission *e, tg_agcu_instr *load, const tg_buffer
   load->dst_base += (int64_t)chunk * e->t.kc * row;
 }
 
-/* Of a patch, or of a tile's first slab, or of one of the others. */
-static void set_patch(const emission *e, tg_agcu_instr *load, uint32_t r, uint32_t col, uint32_t slab) {
+/* Which patches a tile has. */
+static void set_patch_walk(const emission *e, tg_agcu_instr *load, uint32_t r, uint32_t col) {
   const tg_params *m = e->b.m;
   const tg_gemm_tiling *t = &e->t;
   tg_patch_fill_walk(m, e->g, t, tg_value_bytes_each(e->g->a), load);
@@ -62,6 +62,13 @@ static void set_patch(const emission *e, tg_agcu_instr *load, uint32_t r, uint32
     tg_patch_move(e->g, t, -e->g->pool.before[0],
                   tg_gemm_first_window(e, r, col) * e->g->pool.step[1] - e->g->pool.before[1],
                   tg_value_bytes_each(e->g->a), load);
+}
+
+/* Of a patch, or of a tile's first slab, or of one of the others. */
+static void set_patch(const emission *e, tg_agcu_instr *load, uint32_t r, uint32_t col, uint32_t slab) {
+  const tg_params *m = e->b.m;
+  const tg_gemm_tiling *t = &e->t;
+  set_patch_walk(e, load, r, col);
   if (tg_gemm_slabs(t) == 1) return;
   uint32_t first = tg_patch_first_slab(e->g, t), each = tg_patch_slab(e->g, t),
            row = tg_patch_row(m, e->g, t);
@@ -74,6 +81,49 @@ static void set_patch(const emission *e, tg_agcu_instr *load, uint32_t r, uint32
   load->m_delta[1] = each;
   load->dst_base += (int64_t)first * row;
   load->dst.delta[1] = (int64_t)each * row;
+}
+
+/* `count` rows of a patch, or slab, from row number `first` of it on, each of which is an execution of the LOAD. */
+static void set_joined_rows(const emission *e, tg_agcu_instr *load, uint32_t slab, uint32_t first) {
+  const tg_params *m = e->b.m;
+  const tg_gemm_tiling *t = &e->t;
+  uint32_t each = tg_patch_slab(e->g, t), row = tg_patch_row(m, e->g, t);
+  int64_t k = tg_patch_walk_step(e->g, t);
+  tg_set_rotating(&load->dst, &e->channels[TG_ROLE_A].ring, 0, TG_ROTATE_OUTER);
+  if (slab) first += tg_patch_first_slab(e->g, t);
+  load->dst_base += tg_patch_lead(m, e->g, t) + (int64_t)first * row;
+  load->dst.delta[2] = row;
+  load->dst_inner = tg_div_up(load->take, tg_mx_elements(m, e->g->format));
+  load->dst_stride = tg_patch_position(m, e->g, t);
+  load->k_first = first * k;
+  load->k_delta[2] = k;
+  if (!slab) return;
+  load->dst.delta[1] = (int64_t)each * row;
+  load->k_delta[1] = each * k;
+}
+
+/* Positions of several kernel rows: a walk has the digits for a row of the patch, and those between the first and the last
+ * one are a loop. */
+static void load_joined(emission *e, const tg_stage *stage, tg_queue *queue, uint32_t r, uint32_t col,
+                        uint32_t mask, uint32_t slab) {
+  const tg_gemm *g = e->g;
+  int64_t z = tg_value_bytes_each(g->a);
+  uint32_t rows = slab ? tg_patch_slab(g, &e->t) : tg_patch_first_slab(g, &e->t), count;
+  for (uint32_t row = 0; row < rows; row += count) {
+    count = row && row + 1 < rows ? rows - 1 - row : 1;
+    tg_instr *in = tg_gemm_push_load(e, queue, &e->channels[TG_ROLE_A].ring, mask);
+    tg_agcu_instr *load = &in->agcu;
+    tg_gemm_meet(e, stage, ~tg_gemm_bit(TG_ROLE_OPERANDS), in, 0, 0, !row, row + count == rows);
+    load->base = e->a_base;
+    load->offset = e->a_rest + g->a_origin * z;
+    load->convert = g->a_convert;
+    set_patch_walk(e, load, r, col);
+    set_joined_rows(e, load, slab, row);
+    if (count == 1) continue;
+    in->common.loop_count[2] = count;
+    in->common.loop_begin[2] = queue->count - 1;
+  }
+  if (tg_gemm_pool_marks(g, &e->t)) tg_gemm_load_marks(e, stage, queue, r, col, mask);
 }
 
 /* `chunk`: of those that have instructions of their own; `slab`: 0, the first one. */
@@ -143,6 +193,10 @@ static void load_shared_a(emission *e, const tg_stage *stage, tg_queue *queue, b
   for (uint32_t i = 0; i < tiles; i++)
     if (!tg_build_is_idle(&e->b, north ? i : lane, north ? lane : i)) mask |= 1u << (i + 1);
   if (!mask) return;
+  if (tg_gemm_joined(&e->t) > 1) {
+    load_joined(e, stage, queue, north ? 0 : lane, north ? lane : 0, mask, slab);
+    return;
+  }
   tg_agcu_instr *load = load_a(e, stage, queue, north ? 0 : lane, north ? lane : 0, mask, chunk, slab);
   if (!tg_gemm_a_both_ways(e->b.m, e->g, &e->t)) return;
   uint32_t half = (e->t.swapped ? e->t.kc : e->t.mt) / 2;
@@ -245,6 +299,15 @@ static void load_b(emission *e, const tg_stage *stage, tg_queue *queue, uint32_t
   load->convert = g->b_convert;
 }
 
+/* What a tile has of A alone, or with its mates. */
+static void load_own_a(emission *e, const tg_stage *stage, tg_queue *queue, uint32_t r, uint32_t col,
+                       uint32_t mask, uint32_t slab) {
+  if (tg_gemm_joined(&e->t) > 1)
+    load_joined(e, stage, queue, r, col, mask, slab);
+  else
+    load_a(e, stage, queue, r, col, mask, 0, slab);
+}
+
 static void load_a_west(emission *e, const tg_stage *stage, tg_queue *queue, uint32_t r, uint32_t slab) {
   uint32_t cols = e->b.m->cols;
   uint32_t chunks = e->t.resident == TG_RESIDENT_A ? tg_gemm_resident_loads(e->b.m, e->g, &e->t)
@@ -255,7 +318,7 @@ static void load_a_west(emission *e, const tg_stage *stage, tg_queue *queue, uin
            mask = ((1u << mates) - 1) << 1;
   for (uint32_t col = 0; col < cols && !shares_a(e); col += mates)
     if (!tg_gemm_a_from_north(e, r, col) && !tg_build_is_idle(&e->b, r, col))
-      load_a(e, stage, queue, r, col, mask << col, 0, slab);
+      load_own_a(e, stage, queue, r, col, mask << col, slab);
 }
 static void load_b_west(emission *e, const tg_stage *stage, tg_queue *queue, uint32_t r) {
   uint32_t mates = tg_gemm_b_mates(&e->t), mask = ((1u << mates) - 1) << 1;
@@ -267,26 +330,27 @@ static void load_a_north(emission *e, const tg_stage *stage, tg_queue *queue, ui
   if (tg_gemm_a_both_ways(e->b.m, e->g, &e->t)) load_shared_a(e, stage, queue, true, col, 0, 0);
   uint32_t mates = tg_gemm_a_mates(&e->t), mask = ((1u << mates) - 1) << 1;
   for (uint32_t r = 0; r < e->b.m->rows; r += mates)
-    if (tg_gemm_a_from_north(e, r, col)) load_a(e, stage, queue, r, col, mask << r, 0, slab);
+    if (tg_gemm_a_from_north(e, r, col)) load_own_a(e, stage, queue, r, col, mask << r, slab);
 }
 
-/* The first slab of each tile, and then, in a loop, the others: tiles take turns. */
+/* The first slab of each tile, or its patch, and then, in a loop, the other slabs: tiles take turns. */
 static void load_slabs(emission *e, const tg_stage *stage, tg_queue *queue, bool west, uint32_t at) {
-  uint32_t begin[2];
-  for (uint32_t slab = 0; slab < 2; slab++) {
+  uint32_t begin[2] = {queue->count, queue->count}, kinds = tg_gemm_slabs(&e->t) > 1 ? 2 : 1;
+  for (uint32_t slab = 0; slab < kinds; slab++) {
     begin[slab] = queue->count;
     (west ? load_a_west : load_a_north)(e, stage, queue, at, slab);
   }
   if (queue->count == begin[0]) return;
   tg_common_instr *last = &queue->instrs[queue->count - 1].common;
   last->loop_count[0] = e->k_loops[0];
-  last->loop_count[1] = e->t.slabs - 1;
   last->loop_begin[0] = begin[0];
+  if (kinds == 1) return;
+  last->loop_count[1] = e->t.slabs - 1;
   last->loop_begin[1] = begin[1];
 }
 
 static void load_rows(emission *e, const tg_stage *stage, tg_queue *queue, bool west, uint32_t at) {
-  if (tg_gemm_slabs(&e->t) > 1)
+  if (tg_gemm_has_rows_apart(&e->t))
     load_slabs(e, stage, queue, west, at);
   else
     (west ? load_a_west : load_a_north)(e, stage, queue, at, 0);

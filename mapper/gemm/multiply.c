@@ -67,13 +67,14 @@ static void set_a(const emission *e, tg_mx_instr *mx) {
  * further down. */
 static void set_patch(const emission *e, tg_mx_instr *mx) {
   const tg_gemm_image *x = &e->g->image;
+  tg_patch_down down = tg_patch_down_of(e->g, &e->t);
   uint32_t row = tg_patch_row(e->b.m, e->g, &e->t), position = tg_patch_position(e->b.m, e->g, &e->t);
   tg_row_operand *a = &mx->a;
   tg_set_operand(&mx->a, &e->channels[TG_ROLE_A].ring, true);
-  a->delta[2] = x->tap_step[0] * row;
+  a->delta[2] = down.tap_step * row;
   mx->m_count[0] = e->t.patch_rows;
   mx->m_count[1] = e->t.patch_columns;
-  mx->a_m[0] = x->step[0] * row;
+  mx->a_m[0] = down.step * row;
   mx->a_m[1] = e->t.patch == TG_PATCH_PIXELS ? x->step[1] * position : position;
   mx->a_banks = tg_patch_banks(e->b.m, e->g, &e->t);
 }
@@ -100,27 +101,29 @@ static void set_patch_blocks(const emission *e, tg_mx_instr *mx) {
   mx->b_blk[0] = mx->b_blk[1] * blocks;
 }
 
-/* Kernel row number `tap` of a patch in slabs, each of which has blocks of its own. */
+/* Kernel row, or rows, number `tap` of a patch, with blocks of their own. */
 static void take_kernel_row(const emission *e, tg_mx_instr *mx, uint32_t tap) {
   const tg_params *m = e->b.m;
   uint32_t row = tg_patch_row(m, e->g, &e->t);
-  int64_t b = tap * mx->b.delta[2];
+  int64_t b = tap * mx->b.delta[2], k = tg_patch_chunk(e->g, &e->t, tap);
   mx->a_base += tg_patch_lead(m, e->g, &e->t) + tap * mx->a.delta[2];
-  mx->a.delta[1] = (int64_t)tg_patch_slab(e->g, &e->t) * row;
+  if (tg_gemm_slabs(&e->t) > 1) mx->a.delta[1] = (int64_t)tg_patch_slab(e->g, &e->t) * row;
   mx->a_banks = tg_patch_slab_banks(m, e->g, &e->t, tap);
   mx->b_base += b;
   if (!e->g->b_transposed) {
-    int64_t rows = tg_div_up(e->t.kc, e->stationary) * e->stationary * mx->b_row;
+    int64_t rows = tg_div_up(k, e->stationary) * e->stationary * mx->b_row;
     mx->b_banks = tg_banks_for(m, (uint32_t)(b % tg_bank_rows(m) + rows));
   }
   mx->a.delta[2] = mx->b.delta[2] = 0;
   mx->init = tap == 0;
   mx->init_levels = 0;
   mx->c_rot_outer = 0;
-  mx->k_total = e->t.kc;
+  mx->k_chunk = mx->k_total = k;
+  if (tg_gemm_joined(&e->t) > 1) mx->blk_count[1] = (uint32_t)tg_div_up(k, e->stationary);
   for (int l = 0; l < TG_LEVELS; l++) mx->k_delta[l] = 0;
   if (!mx->sr) return;
   mx->sr_end = tap + 1 == e->t.chunks;
+  if (tg_gemm_slabs(&e->t) == 1) return;
   mx->sr_row_delta[1] = e->t.mt; /* where other products have blocks of columns */
   mx->sr_col_delta[1] = 0;
 }
@@ -326,7 +329,7 @@ static tg_instr *push_made(emission *e, const tg_stage *stage, uint32_t r, uint3
   return in;
 }
 
-static void emit_slabs(emission *e, const tg_stage *stage, uint32_t r, uint32_t col) {
+static void emit_rows_apart(emission *e, const tg_stage *stage, uint32_t r, uint32_t col) {
   for (uint32_t tap = 0; tap < e->t.chunks; tap++) {
     tg_instr *in = push_gemm(e, r, col);
     take_kernel_row(e, &in->mx, tap);
@@ -365,8 +368,8 @@ static void emit_cut_rows(emission *e, const tg_stage *stage, uint32_t r, uint32
 void tg_gemm_emit_multiply(tg_gemm_emission *e, const tg_stage *stage, uint32_t r, uint32_t col) {
   if (tg_gemm_makes_b(e))
     for (uint32_t producer = 0; producer < e->t.producers; producer++) push_made(e, stage, r, col, producer);
-  else if (tg_gemm_slabs(&e->t) > 1)
-    emit_slabs(e, stage, r, col);
+  else if (tg_gemm_has_rows_apart(&e->t))
+    emit_rows_apart(e, stage, r, col);
   else if (tg_gemm_cuts(&e->t) > 1)
     emit_cut_rows(e, stage, r, col);
   else if (tg_gemm_has_resident_chunks(&e->t))

@@ -15,13 +15,35 @@ bool tg_gemm_has_patches(const tg_params *m, const tg_gemm *g, tg_patch kind) {
   return x->taps[0] > 1 && x->taps[1] > 1 && (is_joined(x) || x->taps[1] * x->channels % stationary == 0);
 }
 
+static int64_t common_divisor(int64_t a, int64_t b) {
+  while (b) {
+    int64_t rest = a % b;
+    a = b;
+    b = rest;
+  }
+  return a;
+}
+
+tg_patch_down tg_patch_down_of(const tg_gemm *g, const tg_gemm_tiling *t) {
+  const tg_gemm_image *x = &g->image;
+  int64_t joined = tg_gemm_joined(t), taps = tg_div_up(x->taps[0], joined), apart = joined * x->tap_step[0];
+  if (joined == 1) return (tg_patch_down){x->taps[0], x->tap_step[0], x->step[0], 1};
+  if (taps == 1) return (tg_patch_down){1, 0, 1, x->step[0]};
+  int64_t rows = common_divisor(x->step[0], apart);
+  return (tg_patch_down){taps, apart / rows, x->step[0] / rows, rows};
+}
+
+int64_t tg_patch_chunk(const tg_gemm *g, const tg_gemm_tiling *t, uint32_t chunk) {
+  return tg_min(t->kc, g->k - (int64_t)chunk * t->kc);
+}
+
 uint32_t tg_patch_slab(const tg_gemm *g, const tg_gemm_tiling *t) {
-  return (uint32_t)(t->patch_rows * g->image.step[0]);
+  return (uint32_t)(t->patch_rows * tg_patch_down_of(g, t).step);
 }
 
 uint32_t tg_patch_first_slab(const tg_gemm *g, const tg_gemm_tiling *t) {
-  const tg_gemm_image *x = &g->image;
-  return (uint32_t)((t->patch_rows - 1) * x->step[0] + (x->taps[0] - 1) * x->tap_step[0] + 1);
+  tg_patch_down down = tg_patch_down_of(g, t);
+  return (uint32_t)((t->patch_rows - 1) * down.step + (down.taps - 1) * down.tap_step + 1);
 }
 
 uint32_t tg_patch_height(const tg_gemm *g, const tg_gemm_tiling *t) {
@@ -37,7 +59,8 @@ uint32_t tg_patch_width(const tg_gemm *g, const tg_gemm_tiling *t) {
 /* Elements of a position, in whole stationary blocks. */
 static int64_t position_elements(const tg_params *m, const tg_gemm *g, const tg_gemm_tiling *t) {
   uint32_t stationary = tg_mx_stationary(m, g->format);
-  int64_t elements = g->image.channels * (t->patch == TG_PATCH_RUNS ? g->image.taps[1] : 1);
+  int64_t elements =
+      g->image.channels * (t->patch == TG_PATCH_RUNS ? g->image.taps[1] : 1) * (int64_t)tg_gemm_joined(t);
   return tg_div_up(elements, stationary) * stationary;
 }
 
@@ -73,9 +96,9 @@ uint32_t tg_gemm_a_credits(const tg_gemm *g, const tg_gemm_tiling *t) {
 }
 
 uint32_t tg_patch_slab_banks(const tg_params *m, const tg_gemm *g, const tg_gemm_tiling *t, uint32_t tap) {
-  uint32_t row = tg_patch_row(m, g, t),
-           first = tg_patch_lead(m, g, t) + tap * (uint32_t)g->image.tap_step[0] * row,
-           rows = (t->patch_rows - 1) * (uint32_t)g->image.step[0] * row + tg_patch_length(m, g, t);
+  tg_patch_down down = tg_patch_down_of(g, t);
+  uint32_t row = tg_patch_row(m, g, t), first = tg_patch_lead(m, g, t) + tap * (uint32_t)down.tap_step * row,
+           rows = (t->patch_rows - 1) * (uint32_t)down.step * row + tg_patch_length(m, g, t);
   return tg_banks_for(m, first % tg_bank_rows(m) + rows);
 }
 
@@ -85,17 +108,19 @@ uint32_t tg_patch_cut(const tg_params *m, const tg_gemm *g, const tg_gemm_tiling
 }
 
 /* Rows from the first one of a bank to the first that part `cut` of kernel row `tap` reads, of rows of the patch of `row`. */
-static uint64_t begin_of(const tg_gemm *g, uint64_t row, uint64_t part, int64_t tap, uint32_t cut) {
-  return (uint64_t)tap * (uint64_t)g->image.tap_step[0] * row + cut * part;
+static uint64_t begin_of(const tg_gemm *g, const tg_gemm_tiling *t, uint64_t row, uint64_t part, int64_t tap,
+                         uint32_t cut) {
+  return (uint64_t)tap * (uint64_t)tg_patch_down_of(g, t).tap_step * row + cut * part;
 }
 
 uint32_t tg_patch_banks(const tg_params *m, const tg_gemm *g, const tg_gemm_tiling *t) {
+  tg_patch_down down = tg_patch_down_of(g, t);
   uint64_t bank = tg_bank_rows(m), most = 0, row = tg_patch_row(m, g, t), part = tg_patch_cut(m, g, t);
   /* what the products of one kernel row reach over, all its parts */
-  uint64_t reach = ((uint64_t)(t->patch_rows - 1) * (uint64_t)g->image.step[0] + 1) * row;
-  for (int64_t tap = 0; tap < g->image.taps[0]; tap++)
+  uint64_t reach = ((uint64_t)(t->patch_rows - 1) * (uint64_t)down.step + 1) * row;
+  for (int64_t tap = 0; tap < down.taps; tap++)
     for (uint32_t cut = 0; cut < tg_gemm_cuts(t); cut++) {
-      uint64_t banks = (begin_of(g, row, part, tap, cut) % bank + reach - cut * part + bank - 1) / bank;
+      uint64_t banks = (begin_of(g, t, row, part, tap, cut) % bank + reach - cut * part + bank - 1) / bank;
       if (most < banks) most = banks;
     }
   return (uint32_t)most;
@@ -105,7 +130,8 @@ uint64_t tg_patch_rows(const tg_params *m, const tg_gemm *g, const tg_gemm_tilin
   uint64_t bank = tg_bank_rows(m), row = tg_patch_row(m, g, t), rows = tg_patch_height(g, t) * row;
   if (rows > tg_pad_rows(m)) return rows;
   if (tg_gemm_slabs(t) > 1) return tg_patch_lead(m, g, t) + rows;
-  uint64_t last = begin_of(g, row, tg_patch_cut(m, g, t), g->image.taps[0] - 1, tg_gemm_cuts(t) - 1),
+  uint64_t last = begin_of(g, t, row, tg_patch_cut(m, g, t), tg_patch_down_of(g, t).taps - 1,
+                           tg_gemm_cuts(t) - 1),
            owned = (last / bank + tg_patch_banks(m, g, t)) * bank;
   return rows > owned ? rows : owned;
 }
@@ -120,7 +146,12 @@ uint32_t tg_patch_image_rows(const tg_gemm *g) {
   return (uint32_t)tg_max(tg_div_up(tg_max(reads - above, own), x->step[0]), x->pixels[0]);
 }
 
+int64_t tg_patch_walk_step(const tg_gemm *g, const tg_gemm_tiling *t) {
+  return g->image.channels * g->image.taps[1] * tg_gemm_joined(t);
+}
+
 int64_t tg_patch_walk_rows(const tg_gemm *g, const tg_gemm_tiling *t) {
+  if (tg_gemm_joined(t) > 1) return tg_patch_width(g, t);
   uint32_t images = tg_gemm_patch_images(t);
   return images > 1 ? (int64_t)images * t->image_rows * g->image.step[0] : tg_patch_height(g, t);
 }
@@ -191,6 +222,28 @@ void tg_patch_move(const tg_gemm *g, const tg_gemm_tiling *t, int64_t rows, int6
   load->offset += (down * x->size[1] + along) * x->depth * z;
 }
 
+/* Rows of the walk are the positions of one row of a patch, k is kernel rows behind each other, and its outermost digit
+ * counts rows of the patch. */
+static void fill_joined(const tg_gemm *g, const tg_gemm_tiling *t, int64_t z, tg_agcu_instr *load) {
+  const tg_gemm_image *x = &g->image;
+  int64_t row = x->size[1] * x->depth * z, run = x->taps[1] * x->channels,
+          image_rows = tg_patch_down_of(g, t).image_rows;
+  load->rows = load->m_radix[2] = tg_patch_width(g, t);
+  load->stride[2] = x->step[1] * x->depth * z;
+  load->y_inc[2] = 0;
+  load->x_inc[2] = x->step[1] * x->channels;
+  load->take = tg_patch_walk_step(g, t);
+  load->k_radix[0] = tg_patch_height(g, t);
+  load->stride[3] = image_rows * row;
+  load->y_inc[3] = image_rows;
+  load->k_radix[1] = t->joined;
+  load->stride[4] = x->tap_step[0] * row;
+  load->y_inc[4] = x->tap_step[0];
+  load->k_radix[2] = run;
+  load->stride[5] = z;
+  load->x_inc[5] = 1;
+}
+
 static void set_digit(tg_agcu_instr *load, int digit, int64_t radix, int64_t stride, int64_t x_inc) {
   load->k_radix[digit] = radix;
   load->stride[3 + digit] = stride;
@@ -203,6 +256,10 @@ void tg_patch_fill_walk(const tg_params *m, const tg_gemm *g, const tg_gemm_tili
   int64_t width = tg_patch_width(g, t), elements = position_elements(m, g, t), pixel = x->depth * z;
   bool pixels = t->patch == TG_PATCH_PIXELS, joined = counts_elements(g, t);
   fill_rows(g, t, joined ? x->channels : 1, z, load);
+  if (tg_gemm_joined(t) > 1) {
+    fill_joined(g, t, z, load);
+    return;
+  }
   load->take = width * elements;
   set_digit(load, 0, 1, 0, 0);
   if (pixels && joined) { /* a row of the image is one run */

@@ -4,8 +4,8 @@
  * positions that read it.
  *
  * A position of a patch is a pixel with all channels of the group; or, where these do not fill stationary
- * blocks, the channels of all pixels of a kernel row, for each column of results. The order of k, (row, column,
- * channel), is that of any product. */
+ * blocks, the channels of all pixels of a kernel row, or of several one after the other, for each column of results.
+ * The order of k, (row, column, channel), is that of any product. */
 #ifndef TEGULA_MAPPER_GEMM_PATCH_H
 #define TEGULA_MAPPER_GEMM_PATCH_H
 
@@ -13,6 +13,15 @@
 
 /* Can a product have patches of this kind? */
 bool tg_gemm_has_patches(const tg_params *m, const tg_gemm *gemm, tg_patch kind);
+
+/* Rows of a patch: of chunks, how many these are, and how far they, and rows of results, are apart; and rows of the image
+ * from one to the next. Positions of several kernel rows are for each row of the image that one of them begins with. */
+typedef struct tg_patch_down {
+  int64_t taps, tap_step, step, image_rows;
+} tg_patch_down;
+tg_patch_down tg_patch_down_of(const tg_gemm *gemm, const tg_gemm_tiling *t);
+/* k of chunk number `chunk`: the last one may have fewer kernel rows. */
+int64_t tg_patch_chunk(const tg_gemm *gemm, const tg_gemm_tiling *t, uint32_t chunk);
 
 /* Rows and positions of a row of a patch; bank rows of a position, of a row, and from one row to the next. */
 uint32_t tg_patch_height(const tg_gemm *gemm, const tg_gemm_tiling *t);
@@ -32,13 +41,19 @@ uint32_t tg_patch_cut(const tg_params *m, const tg_gemm *gemm, const tg_gemm_til
 /* Banks that a GEMM owns from that of its first row on; and bank rows of a patch, with what it owns behind. */
 uint32_t tg_patch_banks(const tg_params *m, const tg_gemm *gemm, const tg_gemm_tiling *t);
 uint64_t tg_patch_rows(const tg_params *m, const tg_gemm *gemm, const tg_gemm_tiling *t);
-/* The walk of a LOAD of patches: rows, and elements of one. Of patch number i the first row is number i times
- * tg_patch_walk_rows. `z`: bytes of an element. */
+/* The walk of a LOAD of patches: rows, and elements of one; of one row of a patch whose positions have several kernel
+ * rows: its positions, and elements of one. Of patch number i the first row is number i times tg_patch_walk_rows. `z`:
+ * bytes of an element. */
 void tg_patch_fill_walk(const tg_params *m, const tg_gemm *gemm, const tg_gemm_tiling *t, int64_t z,
                         tg_agcu_instr *load);
 /* Moves it by so many rows and columns of results. */
 void tg_patch_move(const tg_gemm *gemm, const tg_gemm_tiling *t, int64_t rows, int64_t columns, int64_t z,
                    tg_agcu_instr *load);
+/* LOADs of a patch, or slab, that has a walk for each row: of the first one, which asks, of those that are neither, and of
+ * the last one, which tells. */
+enum { TG_PATCH_ROW_LOADS = 3 };
+/* Elements along k from such a row of a patch to the next. */
+int64_t tg_patch_walk_step(const tg_gemm *gemm, const tg_gemm_tiling *t);
 /* Of patches of several images, one below the other: rows of results that are counted for each image, so that the last
  * kernel rows of one read padding in front of the next, too. */
 uint32_t tg_patch_image_rows(const tg_gemm *gemm);

@@ -21,8 +21,9 @@ static uint32_t pairs_of_north(const tg_params *m) { return (m->rows / 2 + (m->c
 /* Loads of all that a chunk of one of them takes: instructions of their own. */
 static uint32_t chunk_loads(const tg_stages_list *s, tg_resident operand) {
   if (s->t->resident == operand) return tg_gemm_resident_loads(s->m, s->g, s->t);
-  if (operand == TG_RESIDENT_A && tg_gemm_slabs(s->t) > 1)
-    return 2; /* of the first slab, and of the others */
+  if (operand == TG_RESIDENT_A &&
+      tg_gemm_has_rows_apart(s->t)) /* of the first slab, and of the others; and of their rows */
+    return (tg_gemm_slabs(s->t) > 1 ? 2 : 1) * (tg_gemm_joined(s->t) > 1 ? TG_PATCH_ROW_LOADS : 1);
   return tg_gemm_unrolled_chunks(s->t);
 }
 
@@ -43,7 +44,7 @@ static tg_side_share share_of_a(const tg_stages_list *s, tg_seat side) {
           : west         ? (m->cols + 1) / 2
                          : m->rows / 2;
   uint32_t most = !west && t->alike == 1 && !t->paired ? (m->rows + 1) / 2 : tiles;
-  return (tg_side_share){tg_gemm_slabs(t) > 1 ? loads * most : most, tiles};
+  return (tg_side_share){tg_gemm_has_rows_apart(t) ? loads * most : most, tiles};
 }
 
 /* With a LOAD for the marks of a pool behind each of a patch. */
@@ -82,6 +83,7 @@ static double patch_of_a(const tg_stages_list *s) {
   tg_patch_fill_walk(s->m, s->g, s->t, (int64_t)z, &walk);
   int64_t run = walk.k_radix[2];
   runs = (double)(walk.rows * (walk.take / run));
+  if (tg_gemm_joined(s->t) > 1) runs *= tg_patch_height(s->g, s->t); /* it is that of a row */
   if (s->t->patch == TG_PATCH_RUNS) run = tg_min(run, x->taps[1] * x->channels);
   return tg_port_whole_runs(s, runs, (double)run * z);
 }
@@ -125,12 +127,12 @@ static tg_stage stage_of_a(const tg_stages_list *s, tg_seat side, double k) {
   const tg_gemm_tiling *t = s->t;
   uint64_t marks = tg_gemm_pool_marks(s->g, t);
   double a = t->patch ? patch_of_a(s) + (double)marks * tg_atom_cycles(s->m) : block_of_a(s, k);
-  bool resident = t->resident == TG_RESIDENT_A;
+  bool resident = t->resident == TG_RESIDENT_A, joined = tg_gemm_joined(t) > 1;
   bool whole = resident && !tg_gemm_loads_resident_chunks(s->m, s->g, t);
   tg_stage stage = {.kind = TG_STAGE_A,
                     .context = TG_CTX_LOAD,
                     .rate = resident || t->patch ? TG_RATE_PASS : TG_RATE_STEP,
-                    .nest = tg_gemm_slabs(t) > 1 ? TG_NEST_OWN : TG_NEST_CHUNKS,
+                    .nest = tg_gemm_has_rows_apart(t) ? TG_NEST_OWN : TG_NEST_CHUNKS,
                     .cycles = t->patch   ? a / (t->chunks * tg_gemm_slabs(t))
                               : resident ? a / t->passes_n
                                          : a,
@@ -144,9 +146,12 @@ static tg_stage stage_of_a(const tg_stages_list *s, tg_seat side, double k) {
                                                                              : TG_ROLE_A;
   tg_stage_join(&stage, (tg_join){.channel = TG_ROLE_A,
                                   .fills = true,
-                                  .waits = resident ? TG_OF_ENDS : TG_OF_EACH,
+                                  .waits = resident || joined ? TG_OF_ENDS : TG_OF_EACH,
                                   .posts = TG_OF_NONE});
-  tg_stage_join(&stage, (tg_join){.channel = to, .fills = true, .waits = TG_OF_NONE});
+  tg_stage_join(&stage, (tg_join){.channel = to,
+                                  .fills = true,
+                                  .waits = TG_OF_NONE,
+                                  .posts = joined ? TG_OF_ENDS : TG_OF_EACH});
   if (marks) tg_stage_join(&stage, (tg_join){.channel = TG_ROLE_OPERANDS, .fills = true});
   return stage;
 }

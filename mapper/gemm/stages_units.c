@@ -16,7 +16,7 @@ static bool is_nested(const tg_gemm_tiling *t) {
 /* Its chunks, each of which has an instruction of its own, or is one in a loop. */
 static uint32_t multiplications(const tg_gemm_tiling *t) {
   if (t->producers) return t->producers;
-  if (tg_gemm_slabs(t) > 1 || tg_gemm_cuts(t) > 1) return t->chunks / tg_gemm_cuts(t);
+  if (tg_gemm_has_rows_apart(t) || tg_gemm_cuts(t) > 1) return t->chunks / tg_gemm_cuts(t);
   if (tg_gemm_has_resident_chunks(t)) {
     uint32_t outer = t->resident == TG_RESIDENT_B ? t->passes_n : t->passes_m;
     return t->chunks * ((outer > 1 ? 2 : 0) + outer % 2);
@@ -31,7 +31,7 @@ static tg_join join_of_operand(const tg_stages_list *s, tg_gemm_role role) {
   const tg_gemm_tiling *t = s->t;
   bool resident = t->resident == (role == TG_ROLE_B ? TG_RESIDENT_B : TG_RESIDENT_A);
   bool by_chunk = tg_gemm_loads_resident_chunks(s->m, s->g, t);
-  bool slab = role == TG_ROLE_A && (tg_gemm_slabs(t) > 1 || tg_gemm_cuts(t) > 1);
+  bool slab = role == TG_ROLE_A && (tg_gemm_has_rows_apart(t) || tg_gemm_cuts(t) > 1);
   int8_t slot = role == TG_ROLE_B;
   return (tg_join){.channel = (uint8_t)role,
                    .once = resident || (role == TG_ROLE_A && t->patch),
@@ -45,7 +45,8 @@ static tg_join join_of_operand(const tg_stages_list *s, tg_gemm_role role) {
 static void add_multiply(const tg_stages_list *s) {
   const tg_gemm_tiling *t = s->t;
   bool nested = is_nested(t),
-       rows = tg_gemm_slabs(t) > 1 || tg_gemm_cuts(t) > 1,   /* kernel rows have instructions of their own */
+       rows =
+           tg_gemm_has_rows_apart(t) || tg_gemm_cuts(t) > 1, /* kernel rows have instructions of their own */
       ends_chain = (t->parts > 1 && !nested) || t->resident; /* with every execution */
   tg_stage stage = {.kind = TG_STAGE_MULTIPLY,
                     .seat = TG_UNIT_MX,

@@ -343,6 +343,10 @@ void tg_search_tiling(const tg_compile *c, const tg_gemm *gemm, tg_gemm_candidat
   search s = {.c = c, .m = c->m, .g = gemm, .share = tg_egress_share(c->m, TG_EGRESS_BOTH, 1)};
   consider_all(&s);
   *out = s.near;
+  if (s.joined_rank > 0) {
+    out->rank[out->count] = s.joined_rank;
+    out->tiling[out->count++] = s.joined;
+  }
   *out_lacks = s.lacks;
   if (!s.found) return;
   /* Where tilings are randomized, or sums are chosen among by more than their estimates, there is one. */

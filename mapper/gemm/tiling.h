@@ -37,7 +37,9 @@ typedef struct tg_gemm_tiling {
    * many as it has. A patch of more rows has several images, one below the other */
   uint32_t image_rows;
   uint32_t pool_rows, pool_columns; /* windows of a pool that a block's results are; 0: there is none */
-  uint32_t strips;  /* of so many columns, one beside the other, a tile has the blocks of one */
+  uint32_t strips; /* of so many columns, one beside the other, a tile has the blocks of one */
+  uint32_t
+      joined; /* kernel rows whose runs lie behind each other in a position of a patch of runs, a chunk; 0: one */
   uint32_t patches; /* that there is room for */
   /* chunks of a kernel row, a position each, or a part of one; 0: one. Not in slabs, nor beside a pool */
   uint32_t cuts;
@@ -87,6 +89,9 @@ static inline uint32_t tg_gemm_own_columns(const tg_gemm_tiling *t) { return t->
 static inline uint32_t tg_gemm_slabs(const tg_gemm_tiling *t) { return t->slabs > 1 ? t->slabs : 1; }
 static inline uint32_t tg_gemm_row_blocks(const tg_gemm_tiling *t) { return t->passes_m * tg_gemm_slabs(t); }
 static inline uint32_t tg_gemm_cuts(const tg_gemm_tiling *t) { return t->cuts > 1 ? t->cuts : 1; }
+static inline uint32_t tg_gemm_joined(const tg_gemm_tiling *t) { return t->joined > 1 ? t->joined : 1; }
+/* Beside all of B: has each chunk of a patch, a kernel row or several, an instruction of its own? */
+static inline bool tg_gemm_has_rows_apart(const tg_gemm_tiling *t) { return t->slabs > 1 || t->joined > 1; }
 /* Images that a patch has the whole of, where these are several. */
 static inline uint32_t tg_gemm_patch_images(const tg_gemm_tiling *t) {
   return t->image_rows && t->patch_rows > t->image_rows ? t->patch_rows / t->image_rows : 1;
@@ -264,12 +269,13 @@ static inline tg_drain_way tg_gemm_drain_way(const tg_gemm_tiling *t) {
                         : TG_DRAIN_OF_ACCUMULATOR;
 }
 
-/* What the search found: tilings of different kinds or blocks that are estimated to take about the least, the best one first. */
+/* What the search found: tilings of different kinds or blocks that are estimated to take about the least, the best one first;
+ * behind them the best one of those that join kernel rows, which must be clearly faster. */
 enum { TG_GEMM_CANDIDATES = 6 };
 typedef struct tg_gemm_candidates {
   int count;
-  tg_gemm_tiling tiling[TG_GEMM_CANDIDATES];
-  double rank[TG_GEMM_CANDIDATES]; /* what the search compares */
+  tg_gemm_tiling tiling[TG_GEMM_CANDIDATES + 1];
+  double rank[TG_GEMM_CANDIDATES + 1]; /* what the search compares */
 } tg_gemm_candidates;
 /* Of a product that has a tiling. tiling_memo.c */
 tg_gemm_candidates tg_gemm_candidates_of(const tg_compile *c, const tg_gemm *gemm);

@@ -26,19 +26,59 @@ static void consider_positions(tg_tiling_search *s, tg_gemm_tiling t) {
   }
 }
 
-/* Blocks of so many rows and columns of results; a chunk is a kernel row. */
+/* A chunk is a kernel row, or those that a position has. */
+static void set_chunks(const tg_gemm *g, tg_gemm_tiling *t) {
+  const tg_gemm_image *x = &g->image;
+  t->chunks = (uint32_t)tg_div_up(x->taps[0], tg_gemm_joined(t));
+  t->kc = (uint32_t)(tg_gemm_joined(t) * x->taps[1] * x->channels);
+}
+
+/* Stationary blocks of all of K. */
+static int64_t blocks_of(const tg_tiling_search *s, const tg_gemm_tiling *t) {
+  uint32_t stationary = tg_mx_stationary(s->m, s->g->format);
+  return (t->chunks - 1) * tg_div_up(t->kc, stationary) +
+         tg_div_up(tg_patch_chunk(s->g, t, t->chunks - 1), stationary);
+}
+
+/* Are tiles of which each has rows of its own told once that all of B is there? */
+static bool shares_b(const tg_gemm_tiling *t) {
+  return (t->split == TG_SPLIT_ROWS || (t->split == TG_SPLIT_OUTPUT && t->alike == 1)) && t->passes_n == 1;
+}
+
+/* The same tiling with more kernel rows in a position, as few as leave fewer stationary blocks, which the last ones of
+ * chains fill; false: there is none. */
+static bool join_more(const tg_tiling_search *s, tg_gemm_tiling *t) {
+  const tg_gemm_image *x = &s->g->image;
+  uint32_t stationary = tg_mx_stationary(s->m, s->g->format);
+  bool runs = t->patch == TG_PATCH_RUNS && x->channels == x->depth && x->tap_step[1] == 1,
+       masked = x->taps[1] * x->channels % stationary != 0;
+  if (!runs || !masked || s->g->b_transposed || !shares_b(t) || tg_gemm_patch_images(t) > 1) return false;
+  int64_t blocks = blocks_of(s, t);
+  for (t->joined = tg_gemm_joined(t) + 1; t->joined <= x->taps[0]; t->joined++) {
+    set_chunks(s->g, t);
+    if (blocks_of(s, t) < blocks) return true;
+  }
+  return false;
+}
+
+static void consider_joined(tg_tiling_search *s, tg_gemm_tiling t) {
+  t.whole_b = true;
+  while (join_more(s, &t))
+    if (!tg_search_is_slower(s, &t)) tg_search_consider(s, t, TG_RESIDENT_NONE);
+}
+
+/* Blocks of so many rows and columns of results. */
 static void consider_block(tg_tiling_search *s, tg_gemm_tiling t, uint32_t row_tiles,
                            tg_search_chunk *consider) {
-  const tg_gemm_image *x = &s->g->image;
   uint32_t rows = tg_search_rows_out(s, t.nt);
   t.mt = t.patch_rows * t.patch_columns;
   for (t.mr = rows < t.mt ? rows : t.mt; t.mr > 0 && t.mt % t.mr; t.mr--) {
   }
   if (!t.mr) return;
   t.passes_m = (uint32_t)tg_div_up(tg_patch_blocks(s->g, &t), row_tiles);
-  t.chunks = (uint32_t)x->taps[0];
-  t.kc = (uint32_t)(x->taps[1] * x->channels);
+  set_chunks(s->g, &t);
   consider(s, t);
+  consider_joined(s, t);
   consider_positions(s, t);
 }
 
@@ -48,19 +88,9 @@ static uint32_t counted_rows(const tg_gemm_image *x, uint32_t block) {
 }
 
 /* The same blocks, several of which have a patch that comes in slabs, as few as the passes take. */
-static void consider_slabs(tg_tiling_search *s, tg_gemm_tiling t, uint32_t row_tiles) {
+static void consider_numbers_of_slabs(tg_tiling_search *s, tg_gemm_tiling t, uint32_t row_tiles) {
   const tg_gemm_image *x = &s->g->image;
-  uint32_t rows = tg_search_rows_out(s, t.nt), blocks = (uint32_t)tg_div_up(x->pixels[0], t.patch_rows),
-           last = 0;
-  bool shares_b = t.split == TG_SPLIT_ROWS || (t.split == TG_SPLIT_OUTPUT && t.alike == 1),
-       masked = x->taps[1] * x->channels % tg_mx_stationary(s->m, s->g->format) != 0;
-  if (!shares_b || t.passes_n > 1 || (s->g->b_transposed && masked)) return;
-  t.mt = t.patch_rows * t.patch_columns;
-  for (t.mr = rows < t.mt ? rows : t.mt; t.mr > 0 && t.mt % t.mr; t.mr--) {
-  }
-  t.chunks = (uint32_t)x->taps[0];
-  t.kc = (uint32_t)(x->taps[1] * x->channels);
-  t.whole_b = true;
+  uint32_t blocks = (uint32_t)tg_div_up(x->pixels[0], t.patch_rows), last = 0;
   bool counts = tg_patch_may_count(s->g);
   for (t.slabs = 2; t.mr && t.slabs <= blocks && t.slabs <= MOST_SLABS; t.slabs++) {
     t.image_rows = counted_rows(x, t.patch_rows * t.slabs);
@@ -72,6 +102,20 @@ static void consider_slabs(tg_tiling_search *s, tg_gemm_tiling t, uint32_t row_t
     last = t.passes_m;
     tg_search_consider(s, t, TG_RESIDENT_NONE);
   }
+}
+
+static void consider_slabs(tg_tiling_search *s, tg_gemm_tiling t, uint32_t row_tiles) {
+  const tg_gemm_image *x = &s->g->image;
+  uint32_t rows = tg_search_rows_out(s, t.nt);
+  bool masked = x->taps[1] * x->channels % tg_mx_stationary(s->m, s->g->format) != 0;
+  if (!shares_b(&t) || (s->g->b_transposed && masked)) return;
+  t.mt = t.patch_rows * t.patch_columns;
+  for (t.mr = rows < t.mt ? rows : t.mt; t.mr > 0 && t.mt % t.mr; t.mr--) {
+  }
+  set_chunks(s->g, &t);
+  t.whole_b = true;
+  do consider_numbers_of_slabs(s, t, row_tiles);
+  while (join_more(s, &t));
 }
 
 /* Blocks of several images, as many as the passes take. */
@@ -104,7 +148,6 @@ static uint32_t piece_of_windows(const tg_gemm_tiling *t, uint32_t most) {
 /* Blocks of the rows that so many rows of a pool's windows take: blocks share rows where windows do. */
 static void consider_strip(tg_tiling_search *s, tg_gemm_tiling t, uint32_t row_tiles,
                            tg_search_chunk *consider) {
-  const tg_gemm_image *x = &s->g->image;
   const tg_gemm_pool *pool = &s->g->pool;
   uint64_t most = tg_acc_rows(s->m) / (t.nt / tg_lanes(s->m)), room = tg_pad_rows(s->m);
   t.patch_columns = tg_gemm_pool_width(s->g, t.pool_columns);
@@ -116,9 +159,10 @@ static void consider_strip(tg_tiling_search *s, tg_gemm_tiling t, uint32_t row_t
     t.mr = piece_of_windows(&t, tg_search_rows_out(s, t.nt));
     if (!t.mr) return;
     t.passes_m = (uint32_t)tg_div_up(tg_patch_blocks(s->g, &t), row_tiles / t.strips);
-    t.chunks = (uint32_t)x->taps[0];
-    t.kc = (uint32_t)(x->taps[1] * x->channels);
-    if (tg_gemm_pool_rounds(s->g, &t, row_tiles / t.strips)) consider(s, t);
+    set_chunks(s->g, &t);
+    if (!tg_gemm_pool_rounds(s->g, &t, row_tiles / t.strips)) continue;
+    consider(s, t);
+    consider_joined(s, t);
   }
 }
 

@@ -86,6 +86,11 @@ static int sides_of_blocks(const search *s, const tg_gemm_tiling *t) {
   return 1;
 }
 
+/* Estimates know less of the loads of joined rows: such a tiling takes no other one's place. */
+static bool is_apart(const search *s, const tg_gemm_tiling *t) {
+  return s->found && t->joined > 1 && !s->c->options.any_tiling;
+}
+
 void tg_search_consider(search *s, tg_gemm_tiling t, tg_resident resident) {
   tg_stages stages;
   t.resident = resident;
@@ -106,6 +111,12 @@ void tg_search_consider(search *s, tg_gemm_tiling t, tg_resident resident) {
     if (!suffices(s, &all)) continue;
     t.cycles = tg_gemm_cycles(s->c, s->g, &t, &stages);
     double compared = rank(s, &t, &stages);
+    if (is_apart(s, &t)) {
+      if (s->joined_rank > 0 && s->joined_rank <= compared) continue;
+      s->joined_rank = compared;
+      s->joined = t;
+      continue;
+    }
     note(&s->near, &t, compared);
     if (s->found && compared >= s->rank) continue;
     s->rank = compared;

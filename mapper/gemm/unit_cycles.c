@@ -1,6 +1,7 @@
 /* Cycles of the units of a product's tiles: mx for a chunk, vx for a block. */
 #include "frontend/base/math.h"
 #include "mapper/gemm/layout.h"
+#include "mapper/gemm/patch.h"
 #include "mapper/gemm/stages.h"
 
 typedef struct product {
@@ -13,10 +14,13 @@ typedef struct product {
 static double k_blocks(const tg_params *m, const tg_gemm *g, const tg_gemm_tiling *t) {
   int64_t side = tg_mx_stationary(m, g->format), tile = g->k_tile, k = g->part;
   double blocks = (double)tg_div_up(t->kc, side), cuts = 0;
+  if (tg_gemm_joined(t) > 1) /* the last chunk may have fewer */
+    blocks +=
+        (double)(tg_div_up(tg_patch_chunk(g, t, t->chunks - 1), side) - tg_div_up(t->kc, side)) / t->chunks;
   if (!tile || tile >= k) return blocks;
   for (uint32_t chunk = 0; t->patch && chunk < t->chunks; chunk++)
-    cuts += tg_chain_cuts(tg_chain_after((tg_chain){0}, (uint32_t)tile, chunk * t->kc), (uint32_t)tile, t->kc,
-                          (uint32_t)side);
+    cuts += tg_chain_cuts(tg_chain_after((tg_chain){0}, (uint32_t)tile, chunk * t->kc), (uint32_t)tile,
+                          (uint32_t)(t->joined > 1 ? tg_patch_chunk(g, t, chunk) : t->kc), (uint32_t)side);
   if (!t->patch) {                 /* ends of tiles that are none of blocks */
     int64_t common = tile & -tile; /* sides are powers of two */
     int64_t both = tile * (common < side ? side / common : 1);

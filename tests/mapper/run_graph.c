@@ -139,3 +139,17 @@ bool outputs_agree(const mapped *m, double tolerance, tg_diag *diag) {
   tg_arena_release(&arena);
   return good;
 }
+
+bool has_joined_rows(const tg_program *program) {
+  const tg_params *m = &program->params;
+  for (uint32_t s = 0; s < program->section_count; s++)
+    for (uint32_t i = 0; i < tg_agcus(m) * m->agcu_contexts; i++) {
+      const tg_queue *queue =
+          &program->sections[s].agcus[i / m->agcu_contexts].contexts[i % m->agcu_contexts];
+      for (uint32_t n = 0; n < queue->count; n++)
+        if (queue->instrs[n].common.op == TG_OP_agcu_load && queue->instrs[n].agcu.y_inc[3] &&
+            queue->instrs[n].agcu.y_inc[4])
+          return true;
+    }
+  return false;
+}

@@ -268,6 +268,61 @@ static const randomized_case in_cuts[] = {
      {NULL}},
 };
 
+/* Several kernel rows behind each other in a position. */
+static const randomized_case of_joined_rows[] = {
+    {"joined_rows",
+     CONV("1,3,17,19", "16,3,7,7", "kernel_shape=[7,7] strides=[2,2] pads=[3,3,3,3]"),
+     TG_PRESET_MP1,
+     "edge",
+     {"rows=2", "cols=2", NULL}},
+    {"joined_rows_of_images",
+     CONV("3,3,14,10", "8,3,6,6", "kernel_shape=[6,6] strides=[2,2] pads=[2,2,2,2]"),
+     TG_PRESET_MP1,
+     "edge",
+     {"rows=2", "cols=3", NULL}},
+    {"joined_rows_fp32",
+     CONV("2,3,12,12", "12,3,3,3", "kernel_shape=[3,3] pads=[1,1,1,1]"),
+     TG_PRESET_MP0,
+     "tiny",
+     {NULL}},
+    {"joined_rows_dilated",
+     CONV("1,3,19,9", "9,3,4,3", "kernel_shape=[4,3] strides=[3,1] dilations=[2,1] pads=[3,1,2,1]"),
+     TG_PRESET_MP1,
+     "tiny",
+     {NULL}},
+    {"joined_rows_of_one_channel",
+     CONV("2,1,14,14", "20,1,5,5", "kernel_shape=[5,5]"),
+     TG_PRESET_MP4,
+     "tiny",
+     {"rows=3", NULL}},
+    {"joined_rows_further_apart",
+     CONV("1,1,23,8", "8,1,2,3", "kernel_shape=[2,3] strides=[5,2] pads=[0,1,0,1]"),
+     TG_PRESET_MP1,
+     "tiny",
+     {NULL}},
+    {"joined_rows_with_a_tail",
+     "graph \"g\"\ninput %x: f32[1,3,20,9]\ninput %z: f32[1,24,10,9]\nconst %w: f32[24,3,4,3] = seeded(1, "
+     "0.3)\n"
+     "const %b: f32[24] = seeded(2, 0.3)\n%a = Conv(%x, %w, %b) kernel_shape=[4,3] strides=[2,1] "
+     "pads=[1,1,1,1] @2\n%s = Add(%a, %z) @3\n"
+     "%y = Relu(%s) @4\noutput \"y\" %y: f32\n",
+     TG_PRESET_MP4,
+     "tiny",
+     {NULL}},
+};
+static const randomized_case in_slabs_of_joined_rows[] = {
+    {"slabs_of_joined_rows",
+     CONV("1,3,61,12", "16,3,6,6", "kernel_shape=[6,6] strides=[2,2] pads=[2,2,2,2]"),
+     TG_PRESET_MP1,
+     "edge",
+     {"rows=2", "cols=2", NULL}},
+    {"slabs_of_joined_rows_of_images",
+     CONV("2,1,36,9", "8,1,4,4", "kernel_shape=[4,4] strides=[2,1] pads=[1,1,2,2]"),
+     TG_PRESET_MP1,
+     "tiny",
+     {NULL}},
+};
+
 /* Of products of more rows than swap their operands, only those of patches have two loops over k; slabs are a loop inside
  * that of patches. */
 static bool finds(const tg_program *program, bool slabs) {
@@ -295,6 +350,10 @@ static bool has_cuts(const tg_program *program) {
     }
   }
   return false;
+}
+
+static bool has_slabs_of_joined_rows(const tg_program *program) {
+  return has_slabs(program) && has_joined_rows(program);
 }
 
 /* Of what these kernels store only rows that an image does not have are left out. The results that are counted for an
@@ -352,7 +411,26 @@ static void same_bits_in_cuts(const void *user) {
                 .has = has_cuts, .lacks = "no kernel row has several chunks", .seeds = 400, .wanted = 2});
 }
 
+static void same_bits_of_joined_rows(const void *user) {
+  check_randomized(user, &(randomized_search){.has = has_joined_rows,
+                                              .lacks = "no position has several kernel rows",
+                                              .seeds = 400,
+                                              .wanted = 4});
+}
+static void same_bits_in_slabs_of_joined_rows(const void *user) {
+  check_randomized(user, &(randomized_search){.has = has_slabs_of_joined_rows,
+                                              .lacks = "no slab has positions of several kernel rows",
+                                              .seeds = 400,
+                                              .wanted = 2});
+}
+
 __attribute__((constructor)) static void register_convolutions(void) {
+  for (size_t i = 0; i < sizeof of_joined_rows / sizeof *of_joined_rows; i++)
+    tg_test_register_row("patches", of_joined_rows[i].name, __FILE__, __LINE__, same_bits_of_joined_rows,
+                         &of_joined_rows[i]);
+  for (size_t i = 0; i < sizeof in_slabs_of_joined_rows / sizeof *in_slabs_of_joined_rows; i++)
+    tg_test_register_row("patches", in_slabs_of_joined_rows[i].name, __FILE__, __LINE__,
+                         same_bits_in_slabs_of_joined_rows, &in_slabs_of_joined_rows[i]);
   for (size_t i = 0; i < sizeof in_cuts / sizeof *in_cuts; i++)
     tg_test_register_row("patches", in_cuts[i].name, __FILE__, __LINE__, same_bits_in_cuts, &in_cuts[i]);
   for (size_t i = 0; i < sizeof convolutions / sizeof *convolutions; i++)
@@ -365,6 +443,23 @@ __attribute__((constructor)) static void register_convolutions(void) {
   for (size_t i = 0; i < sizeof odd_images / sizeof *odd_images; i++)
     tg_test_register_row("patches", odd_images[i].name, __FILE__, __LINE__, same_bits_of_counted_rows,
                          &odd_images[i]);
+}
+
+/* Of 7 x 7 positions of 3 channels a kernel row is 21 of two stationary blocks: seven rows take 14 of them, in pairs 11. */
+TG_TEST(patches, a_first_layer_joins_rows) {
+  tg_arena arena = {0};
+  tg_diag diag = {""};
+  mapped m;
+  run_case what = {.text = CONV("1,3,224,224", "64,3,7,7", "kernel_shape=[7,7] strides=[2,2] pads=[3,3,3,3]"),
+                   .arch = "edge",
+                   .precision.preset = TG_PRESET_MP1,
+                   .run.threads = 1};
+  if (map_text(&what, &m, &arena, &diag))
+    tg_test_fail(__FILE__, __LINE__, "%s", diag.message);
+  else
+    EXPECT(has_joined_rows(m.program));
+  release_mapped(&m);
+  tg_arena_release(&arena);
 }
 
 #ifdef TEGULA_WITH_SYSTEMC

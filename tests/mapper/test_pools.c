@@ -9,6 +9,14 @@
   "graph \"g\"\ninput %x: f32[" x "]\nconst %w: f32[" w "] = seeded(1, 0.3)\n%c = Conv(%x, %w) " conv        \
   " @2\n%y = MaxPool(%c) " pool " @3\noutput \"y\" %y: f32\n"
 
+static const randomized_case of_joined_rows = {"of_joined_rows",
+                                               POOL("2,3,25,23", "13,3,7,7",
+                                                    "kernel_shape=[7,7] strides=[2,2] pads=[3,3,3,3]",
+                                                    "kernel_shape=[3,3] strides=[2,2] pads=[1,1,1,1]"),
+                                               TG_PRESET_MP1,
+                                               "tiny",
+                                               {"rows=3", NULL}};
+
 static const randomized_case pools[] = {
     {"two_by_two",
      POOL("1,16,8,12", "24,16,3,3", "kernel_shape=[3,3] pads=[1,1,1,1]", "kernel_shape=[2,2] strides=[2,2]"),
@@ -97,7 +105,19 @@ static void same_bits(const void *user) {
                                               .wanted = 4});
 }
 
+static bool joins_rows(const tg_program *program) {
+  return pools_in_a_drain(program) && has_joined_rows(program);
+}
+static void same_bits_of_joined_rows(const void *user) {
+  check_randomized(user, &(randomized_search){.has = joins_rows,
+                                              .lacks = "no pool is behind positions of several kernel rows",
+                                              .seeds = 200,
+                                              .wanted = 4});
+}
+
 __attribute__((constructor)) static void register_pools(void) {
+  tg_test_register_row("pools", of_joined_rows.name, __FILE__, __LINE__, same_bits_of_joined_rows,
+                       &of_joined_rows);
   for (size_t i = 0; i < sizeof pools / sizeof *pools; i++)
     tg_test_register_row("pools", pools[i].name, __FILE__, __LINE__, same_bits, &pools[i]);
 }

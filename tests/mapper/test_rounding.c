@@ -236,13 +236,9 @@ static bool has_slabs(const tg_program *program) {
   return false;
 }
 
-/* Each kernel row of a slab has a GEMM of its own, and the chain goes on through them. */
-TG_TEST(rounding, patches_in_slabs) {
-  static const product conv = {"conv",
-                               CONV("[1,16,33,14]", "[24,16,3,3]", "kernel_shape=[3,3] pads=[1,1,1,1]"),
-                               {462, 24, 144, AS_CONV, .n = 1, .h = 33, .width = 14, .groups = 1, .cin = 16,
-                                .cout = 24, .kernel = 3, .stride = 1, .pad = 1, .oh = 33, .ow = 14}};
-  run_case what = {.text = conv.text,
+/* Of a tiling that has what is asked for. */
+static void check_patches(const product *conv, bool (*has)(const tg_program *), const char *name) {
+  run_case what = {.text = conv->text,
                    .arch = "tiny",
                    .precision.preset = TG_PRESET_MP1,
                    .map = {.accum_bf16sr = true, .k_tile = 128, .seed = SEED},
@@ -254,7 +250,7 @@ TG_TEST(rounding, patches_in_slabs) {
     mapped m;
     what.map.any_tiling = seed;
     EXPECT_EQ(map_text(&what, &m, &arena, &diag), TG_OK);
-    found = has_slabs(m.program);
+    found = has(m.program);
     release_mapped(&m);
     tg_arena_release(&arena);
   }
@@ -262,8 +258,27 @@ TG_TEST(rounding, patches_in_slabs) {
   for (int i = 0; usual[i] >= 0; i++) {
     what.map.k_tile = usual[i];
     what.map.accum_bf16sr = usual[i] > 0;
-    check_case(&conv, "in slabs", &what);
+    check_case(conv, name, &what);
   }
+}
+
+/* Each kernel row of a slab has a GEMM of its own, and the chain goes on through them. */
+TG_TEST(rounding, patches_in_slabs) {
+  static const product conv = {"conv",
+                               CONV("[1,16,33,14]", "[24,16,3,3]", "kernel_shape=[3,3] pads=[1,1,1,1]"),
+                               {462, 24, 144, AS_CONV, .n = 1, .h = 33, .width = 14, .groups = 1, .cin = 16,
+                                .cout = 24, .kernel = 3, .stride = 1, .pad = 1, .oh = 33, .ow = 14}};
+  check_patches(&conv, has_slabs, "in slabs");
+}
+
+/* So have several kernel rows of a position, of which the last may have fewer. */
+TG_TEST(rounding, patches_of_joined_rows) {
+  static const product conv = {
+      "conv",
+      CONV("[1,3,25,23]", "[13,3,7,7]", "kernel_shape=[7,7] strides=[2,2] pads=[3,3,3,3]"),
+      {156, 13, 147, AS_CONV, .n = 1, .h = 25, .width = 23, .groups = 1, .cin = 3, .cout = 13, .kernel = 7,
+       .stride = 2, .pad = 3, .oh = 13, .ow = 12}};
+  check_patches(&conv, has_joined_rows, "of joined rows");
 }
 
 #define POOLED(x, w, attributes, pool)                                                                       \
