@@ -93,10 +93,10 @@ static void consider_ways(search *s, tg_gemm_tiling t) {
     if (may_keep_b(s, &t)) consider_prefetch(s, t, TG_RESIDENT_NONE);
     return;
   }
+  consider_prefetch(s, t, TG_RESIDENT_NONE);
   t.own = even_columns(s, &t);
   if (t.own) consider_prefetch(s, t, TG_RESIDENT_NONE);
   t.own = 0;
-  consider_prefetch(s, t, TG_RESIDENT_NONE);
   if (may_hold_whole_b(s, &t)) {
     t.whole_b = true;
     consider_prefetch(s, t, TG_RESIDENT_NONE);
@@ -343,9 +343,9 @@ void tg_search_tiling(const tg_compile *c, const tg_gemm *gemm, tg_gemm_candidat
   search s = {.c = c, .m = c->m, .g = gemm, .share = tg_egress_share(c->m, TG_EGRESS_BOTH, 1)};
   consider_all(&s);
   *out = s.near;
-  if (s.joined_rank > 0) {
-    out->rank[out->count] = s.joined_rank;
-    out->tiling[out->count++] = s.joined;
+  if (s.apart_rank > 0) {
+    out->rank[out->count] = s.apart_rank;
+    out->tiling[out->count++] = s.apart;
   }
   *out_lacks = s.lacks;
   if (!s.found) return;

@@ -270,8 +270,8 @@ static inline tg_drain_way tg_gemm_drain_way(const tg_gemm_tiling *t) {
 }
 
 /* What the search found: tilings of different kinds or blocks that are estimated to take about the least, the best one first;
- * behind them the best one of those that join kernel rows, which must be clearly faster. */
-enum { TG_GEMM_CANDIDATES = 6 };
+ * behind them the best one of those that join kernel rows or share columns out evenly, which must be clearly faster. */
+enum { TG_GEMM_CANDIDATES = 4 };
 typedef struct tg_gemm_candidates {
   int count;
   tg_gemm_tiling tiling[TG_GEMM_CANDIDATES + 1];

@@ -10,10 +10,6 @@ typedef tg_tiling_search search;
 
 /* Of two tilings about as fast, that with less to load and store. */
 #define TRAFFIC_WEIGHT 0.05
-/* Evenly shared columns must be better by so much: tiles may load the same atoms, and what short rows cost a memory device
- * no formula knows. */
-#define UNEVEN             1.02
-#define UNEVEN_OF_A_DEVICE 1.05
 
 /* Has the array what is needed? If nothing was found yet, what lacks is kept. */
 static bool suffices(search *s, const tg_need *need) {
@@ -45,8 +41,7 @@ static bool fits(search *s, const tg_gemm_tiling *t) {
 
 /* What tilings are compared by: cycles, or, where tilings are randomized, a number for each. */
 static double rank(search *s, const tg_gemm_tiling *t, const tg_stages *stages) {
-  double share = !t->own ? 1 : tg_dram_is_simple(&s->m->dram) ? UNEVEN : UNEVEN_OF_A_DEVICE;
-  if (!s->c->options.any_tiling) return share * (t->cycles + TRAFFIC_WEIGHT * tg_gemm_traffic(t, stages));
+  if (!s->c->options.any_tiling) return t->cycles + TRAFFIC_WEIGHT * tg_gemm_traffic(t, stages);
   return tg_randomized_cycles(s->c, (uint32_t)s->g->m, (uint32_t)s->g->n, s->considered++);
 }
 
@@ -86,9 +81,10 @@ static int sides_of_blocks(const search *s, const tg_gemm_tiling *t) {
   return 1;
 }
 
-/* Estimates know less of the loads of joined rows: such a tiling takes no other one's place. */
+/* Estimates know less of the loads of joined kernel rows, and of columns that begin within atoms: such a tiling takes no
+ * other one's place. */
 static bool is_apart(const search *s, const tg_gemm_tiling *t) {
-  return s->found && t->joined > 1 && !s->c->options.any_tiling;
+  return s->found && (t->joined > 1 || t->own) && !s->c->options.any_tiling;
 }
 
 void tg_search_consider(search *s, tg_gemm_tiling t, tg_resident resident) {
@@ -112,9 +108,9 @@ void tg_search_consider(search *s, tg_gemm_tiling t, tg_resident resident) {
     t.cycles = tg_gemm_cycles(s->c, s->g, &t, &stages);
     double compared = rank(s, &t, &stages);
     if (is_apart(s, &t)) {
-      if (s->joined_rank > 0 && s->joined_rank <= compared) continue;
-      s->joined_rank = compared;
-      s->joined = t;
+      if (s->apart_rank > 0 && s->apart_rank <= compared) continue;
+      s->apart_rank = compared;
+      s->apart = t;
       continue;
     }
     note(&s->near, &t, compared);

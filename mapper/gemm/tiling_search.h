@@ -19,8 +19,8 @@ typedef struct tg_tiling_search {
   double rank; /* of it: what tilings are compared by */
   bool found;
   tg_gemm_candidates near; /* by rank */
-  tg_gemm_tiling joined;   /* the best one that joins kernel rows, */
-  double joined_rank;      /* and its rank; 0: there is none */
+  tg_gemm_tiling apart;    /* the best one that must be clearly faster, */
+  double apart_rank;       /* and its rank; 0: there is none */
   uint32_t considered;
   tg_shortage lacks; /* until something fits: what the closest tiling lacks */
 } tg_tiling_search;
