@@ -4,7 +4,14 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { DEEPEST = 100, LONGEST = 65536, MOST_COPIES = 4000, MOST_HEIGHT = 3 };
+enum {
+  DEEPEST = 100,
+  LONGEST = 65536,
+  MOST_COPIES = 4000,
+  MOST_NESTED = 12,
+  MOST_REPEATED = 1000,
+  MOST_HEIGHT = 3
+};
 
 /* Behind the bracket expression that begins at `at`; its end if it has none. */
 static const char *skip_brackets(const char *at) {
@@ -29,42 +36,66 @@ static long repetitions(const char *at) {
   return most;
 }
 
+/* What is counted of a part of a pattern, with the copies that its repetitions make. */
+typedef struct extent {
+  long size;   /* single characters */
+  long nested; /* repetitions of what itself repeats something */
+  int height;  /* repetitions that stand in each other, a "?" only if it is behind another one */
+} extent;
+
+static void add(extent *to, long size, long nested, int height) {
+  to->size += size;
+  to->nested += nested;
+  if (height > to->height) to->height = height;
+}
+
+/* The repetition at `at` of `last`, the latest part of `all`. `repeated`: it stands behind another one. Returns the copies
+ * that it makes. */
+static long repeat(const char *at, bool repeated, extent *last, extent *all) {
+  long copies = *at == '+'   ? 1
+                : *at == '{' ? repetitions(at) - 1
+                             : 0,
+       size = copies ? copies * last->size : 1;
+  int higher = *at != '?' || repeated;
+  long nested = copies * last->nested + ((repeated || last->height) && higher);
+  add(last, size, nested, last->height + higher);
+  add(all, size, nested, last->height);
+  return size;
+}
+
 /* The C library's compiler calls itself for each parenthesis, and copies what {n,m} and + repeat: "a+" is "aa*", and of
- * "a++++" it makes a tree that doubles with each of them. Sizes are counted in single characters, by parenthesis. Of
- * repetitions without an end that stand in each other, behind an anchor, it follows all ways through them: of
- * "^(((((a*)+)+)+)+)+" for minutes. So their height is counted, too. */
+ * "a++++" it makes a tree that doubles with each of them. Of repetitions that stand in each other, behind an anchor, it
+ * follows all ways through them: of "^(((((a*)+)+)+)+)+" for minutes, of "^(a?*a?*a?*...)*" twice as long for each, and
+ * of "^((a*a*a*...)*)*" for seconds with a thousand of them. */
 static const char *too_large(const char *text) {
-  long size[DEEPEST + 1] = {0}, last = 0, copies = 0; /* last: of what a repetition would repeat */
-  int height[DEEPEST + 1] = {0}, last_height = 0;
+  extent all[DEEPEST + 1] = {0}, last = {0}; /* by parenthesis; what a repetition would repeat */
+  long copies = 0;
   int depth = 0;
+  bool repeated = false;
   if (strlen(text) > LONGEST) return "it is longer than 65536 characters";
   for (const char *at = text; *at;) {
-    long more = 0;
+    const char *closing = *at == '{' ? strchr(at, '}') : NULL;
+    bool repeats = strchr("+*?{", *at);
     if (*at == '(') {
       if (++depth > DEEPEST) return "more than 100 parentheses stand in each other";
-      size[depth] = last = 0;
-      height[depth] = last_height = 0;
+      all[depth] = last = (extent){0};
     } else if (*at == ')' && depth) {
-      last = size[depth] + 1;
-      last_height = height[depth--];
-      size[depth] += last;
-    } else if (*at == '+' || *at == '*' || *at == '?') {
-      more = *at == '+' ? last : 1;
-    } else if (*at == '{') {
-      more = last * (repetitions(at) - 1);
+      last = all[depth--];
+      last.size++;
+      add(&all[depth], last.size, last.nested, last.height);
+    } else if (repeats) {
+      copies += repeat(at, repeated, &last, &all[depth]);
     } else {
-      last = 1;
-      last_height = 0;
-      size[depth]++;
+      last = (extent){.size = 1};
+      add(&all[depth], 1, 0, 0);
     }
-    if (*at == '+' || *at == '*' || *at == '{') last_height++;
-    if (last_height > MOST_HEIGHT) return "more than three repetitions stand in each other";
-    if (last_height > height[depth]) height[depth] = last_height;
-    size[depth] += more;
-    last += more;
-    copies += more;
+    repeated = repeats;
     if (copies > MOST_COPIES) return "its repetitions make more than 4000 copies";
-    at = *at == '[' ? skip_brackets(at) : at + (*at == '\\' && at[1] ? 2 : 1);
+    if (last.height > MOST_HEIGHT) return "more than three repetitions stand in each other";
+    if (all[depth].nested > MOST_NESTED) return "more than 12 repetitions are of what repeats something";
+    if (repeats && last.height > 1 && last.size > MOST_REPEATED)
+      return "repetitions stand in each other, around more than 1000 characters and copies";
+    at = *at == '[' ? skip_brackets(at) : closing ? closing + 1 : at + (*at == '\\' && at[1] ? 2 : 1);
   }
   return NULL;
 }
