@@ -93,7 +93,7 @@ typedef struct tg_vx_pins {
   uint32_t ld_own, st_own;
   uint8_t acc_own;
 } tg_vx_pins;
-extern const tg_dut_ops tg_dut_vx_tiny, tg_dut_vx_odd;
+extern const tg_dut_ops tg_dut_vx_tiny, tg_dut_vx_odd, tg_dut_vx_short;
 
 #ifdef __cplusplus
 }

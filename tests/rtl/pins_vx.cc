@@ -1,5 +1,6 @@
 #include "tests/rtl/pins.h"
 #include "Vvx_odd.h"
+#include "Vvx_short.h"
 #include "Vvx_tiny.h"
 
 template <typename Model> static void eval(void *dut, void *pins) {
@@ -36,3 +37,4 @@ template <typename Model> static void eval(void *dut, void *pins) {
 }
 PINS_DUT(tg_dut_vx_tiny, Vvx_tiny, eval<Vvx_tiny>);
 PINS_DUT(tg_dut_vx_odd, Vvx_odd, eval<Vvx_odd>);
+PINS_DUT(tg_dut_vx_short, Vvx_short, eval<Vvx_short>);

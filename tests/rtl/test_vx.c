@@ -385,3 +385,8 @@ TG_TEST(rtl_vx, random_vops_p2_latency5) {
   random_vops(&tg_dut_vx_odd, (const char *[]){"rows=1", "cols=1", "p=2", "banks=11", "fma_latency=5", NULL},
               tg_vector_count(30));
 }
+/* The fewest slots of a word: it is fetched in one and taken in the next. */
+TG_TEST(rtl_vx, random_vops_p2_latency3) {
+  random_vops(&tg_dut_vx_short, (const char *[]){"rows=1", "cols=1", "p=2", "fma_latency=3", NULL},
+              tg_vector_count(30));
+}
