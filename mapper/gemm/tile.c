@@ -82,7 +82,7 @@ static uint32_t even_columns(const search *s, const tg_gemm_tiling *t) {
   const tg_gemm *g = s->g;
   int64_t own = tg_div_up(g->n, tg_tiles(s->m));
   bool may = t->split == TG_SPLIT_COLUMNS && t->passes_n == 1 && !t->patch && !g->b_transposed && !g->keeps &&
-             !g->k_tile && !g->column_sums.count && !tg_gemm_rounds_results(g) && !tg_gemm_rounds_sums(g);
+             !g->column_sums.count && !tg_gemm_rounds_results(g) && !tg_gemm_rounds_sums(g);
   return may && own < t->nt ? (uint32_t)own : 0;
 }
 
