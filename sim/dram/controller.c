@@ -1,5 +1,6 @@
 /* Ports, arrivals, and the cycles of the array around the channels' picoseconds. */
 #include "sim/dram/controller.h"
+#include "frontend/base/math.h"
 #include "sim/dram/state.h"
 
 #include <assert.h>
@@ -205,5 +206,9 @@ uint64_t tg_controller_drain(tg_controller *m) {
   while (tg_controller_next(m) != UINT64_MAX) tg_controller_advance(m, tg_controller_next(m));
   for (uint32_t i = 0; i < m->device.channels; i++)
     if (m->channel[i].written > last) last = m->channel[i].written;
+  /* A channel that nobody asks is refreshed like others: these are counted, there is no command that depends on them. */
+  const tg_controller_host nobody = {0};
+  for (uint32_t i = 0; i < m->device.channels; i++)
+    tg_channel_refresh(&m->channel[i], &nobody, tg_later(m->begin, last));
   return last > TG_DRAM_EPOCH ? tg_cycle_from(m, last) - 1 : 0;
 }
