@@ -9,17 +9,17 @@ import { Worker, isMainThread, parentPort, workerData } from 'node:worker_thread
 import { fileURLToPath } from 'node:url';
 import { openYosys, readModule, readRtl } from './yosys.mjs';
 
-const MINUTES = 10; // for one module, after which it is left out
+const MINUTES = 20; // for one module, after which it is left out
 const LIMIT = 1.3; // of the multiply-add's stage
 
 // Modules, with parameters that differ from the module's (`latency`: that of the array, `line`: positions of a row), what is left
 // out of them, and smaller sizes of the array where many of a kind stand beside each other: elements of a flit are converted
 // alike, and a doubling of P is a stage more of the shifter behind, two levels; counters count alike, and a doubling of them is a
-// level more of the tree that names one.
+// level more of the tree that names one. `without`: instances that are alike another, which stays.
 const list = [
   { top: 'pe', latency: true },
   { top: 'vx_alu', latency: true },
-  { top: 'vx', boxes: ['vx_alu'] },
+  { top: 'vx', sizes: { P: 2, FlitBits: 64 }, without: [1, 2, 3].map((lane) => `gen_lane?${lane}?.u_alu`) },
   { top: 'vx_control' },
   { top: 'mx_control' },
   { top: 'mx_transposer' },
@@ -61,7 +61,7 @@ async function depthOf({ entry, yosysFolder, rtl, packageFile }) {
   const { log } = await yosys.run(
     sources,
     // Registers of one kind, resets and enables before them: ABC sees each kind's logic apart.
-    `${readModule(sources, entry.top, parameters, entry.boxes)}
+    `${readModule(sources, entry.top, parameters, entry.boxes, entry.without)}
      opt -fast
      wreduce
      alumacc

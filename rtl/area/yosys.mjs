@@ -20,8 +20,8 @@ export function readRtl(rtl, packageFile, sizes = {}) {
 }
 
 // The line of a script that reads module `top` of these sources, flat: `parameters` are the module's, `boxes` stay cells of their
-// own. The frontend is slang; Yosys's own does not know arrays of structs.
-export function readModule(sources, top, parameters = {}, boxes = []) {
+// own, instances `without` are taken out. The frontend is slang; Yosys's own does not know arrays of structs.
+export function readModule(sources, top, parameters = {}, boxes = [], without = []) {
   const modules = Object.keys(sources).filter((name) => name.endsWith('.sv') && !packages.includes(name));
   const options = [
     '--threads 1', // WebAssembly has no others here
@@ -29,7 +29,10 @@ export function readModule(sources, top, parameters = {}, boxes = []) {
     ...Object.entries(parameters).map(([name, value]) => `-G ${name}=${value}`),
     ...boxes.map((name) => `--blackboxed-module ${name}`),
   ];
-  return `read_slang ${options.join(' ')} ${[...packages, ...modules].join(' ')}`;
+  if (without.length) options.push('--keep-hierarchy');
+  const read = `read_slang ${options.join(' ')} ${[...packages, ...modules].join(' ')}`;
+  if (!without.length) return read;
+  return `${read}\ndelete ${without.map((name) => `${top}/${name}`).join(' ')}\nhierarchy -top ${top}\nflatten`;
 }
 
 // Yosys from the folder where npm put it: { version, run }. run(files, script, quiet) gives the files that it wrote and what it
