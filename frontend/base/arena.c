@@ -18,16 +18,44 @@ struct tg_arena_block {
   char padding[ALIGN - 2 * sizeof(void *) - 2 * sizeof(size_t)];
 };
 
-void tg_arena_release(tg_arena *arena) {
-  for (struct tg_arena_block *b = arena->blocks, *next; b; b = next) {
+static void free_blocks(struct tg_arena_block *blocks) {
+  for (struct tg_arena_block *b = blocks, *next; b; b = next) {
     next = b->next;
     free(b->memory);
   }
-  *arena = (tg_arena){0};
+}
+
+tg_arena tg_arena_within(tg_arena *whole) { return (tg_arena){.whole = whole->whole ? whole->whole : whole}; }
+
+void tg_arena_release(tg_arena *arena) {
+  tg_arena *whole = arena->whole;
+  for (struct tg_arena_block *b; whole && (b = arena->blocks);) {
+    arena->blocks = b->next;
+    memset(b + 1, 0, b->used);
+    b->used = 0;
+    b->next = whole->spare;
+    whole->spare = b;
+  }
+  free_blocks(arena->blocks);
+  free_blocks(arena->spare);
+  *arena = (tg_arena){.whole = whole};
+}
+
+/* The smallest of the spare ones that is large enough; NULL: there is none. */
+static struct tg_arena_block *take_spare(tg_arena *whole, size_t bytes) {
+  struct tg_arena_block **best = NULL;
+  for (struct tg_arena_block **at = &whole->spare; *at; at = &(*at)->next)
+    if ((*at)->capacity >= bytes && (!best || (*at)->capacity < (*best)->capacity)) best = at;
+  if (!best) return NULL;
+  struct tg_arena_block *b = *best;
+  *best = b->next;
+  return b;
 }
 
 /* Zeroes throughout: calloc knows which memory is fresh from the system and need not be written once more. */
-static struct tg_arena_block *new_block(size_t bytes) {
+static struct tg_arena_block *new_block(const tg_arena *arena, size_t bytes) {
+  struct tg_arena_block *spare = arena->whole ? take_spare(arena->whole, bytes) : NULL;
+  if (spare) return spare;
   size_t capacity = bytes > BLOCK ? bytes : BLOCK, align = capacity < HUGE ? ALIGN : HUGE;
   size_t size = (sizeof(struct tg_arena_block) + capacity + align - 1) / align * align;
   char *memory = calloc(1, size + align);
@@ -45,7 +73,7 @@ void *tg_arena_alloc(tg_arena *arena, size_t count, size_t size) {
   bytes = (bytes + ALIGN - 1) & ~(size_t)(ALIGN - 1);
   struct tg_arena_block *b = arena->blocks;
   if (!b || b->capacity - b->used < bytes) {
-    struct tg_arena_block *fresh = new_block(bytes);
+    struct tg_arena_block *fresh = new_block(arena, bytes);
     if (b && fresh->capacity > BLOCK) { /* keep filling the current block after one large allocation */
       fresh->next = b->next;
       b->next = fresh;

@@ -11,10 +11,16 @@ extern "C" {
 typedef struct tg_arena {
   struct tg_arena_block *blocks; /* newest first */
   size_t used;                   /* bytes handed out, for reports */
+  struct tg_arena *whole;        /* that its blocks come from and go back to; NULL: the system */
+  struct tg_arena_block *spare;  /* that others within this one gave back, zeroed */
 } tg_arena;
 
 /* A zeroed tg_arena is empty and ready. Not thread-safe. */
 void tg_arena_release(tg_arena *arena);
+
+/* An empty arena whose memory goes back to `whole`, for others within it, not to the system: for what is made and
+ * thrown away again and again. It is released before `whole` is, which may be within another one itself. */
+tg_arena tg_arena_within(tg_arena *whole);
 
 /* `count * size` zeroed bytes aligned to 64; never NULL: ends the process with one line when the host has no
  * more memory or the product overflows. count == 0 gives a valid pointer that must not be dereferenced. */

@@ -112,10 +112,11 @@ static double replayed_cycles(const tg_compile *c, const tg_kernel *kernel, cons
   quiet.diag = &unused;
   quiet.shortage = (tg_shortage){0};
   quiet.program = tg_program_create(&c->program->params);
+  quiet.program->arena = tg_arena_within(c->arena);
   quiet.program->tensors = c->program->tensors;
   quiet.program->tensor_count = c->program->tensor_count;
   prepare(&e);
-  tg_arena arena = {0};
+  tg_arena arena = tg_arena_within(c->arena);
   double cycles = TG_NEVER;
   if (!tg_gemm_emit_section(&e, "", 0) && !quiet.shortage.of) {
     const tg_params *m = &c->program->params;
@@ -123,7 +124,7 @@ static double replayed_cycles(const tg_compile *c, const tg_kernel *kernel, cons
     tg_replay_memory *memory = tg_replay_memory_new(m, &arena);
     uint64_t most = limit < TG_NEVER ? (uint64_t)limit : UINT64_MAX,
              replayed = tg_replay_section(m, section, e.b.base_address, memory,
-                                          (tg_replay_limits){most, REPLAYED_STEPS});
+                                          (tg_replay_limits){most, REPLAYED_STEPS}, &arena);
     if (replayed <= most) cycles = (double)(tg_section_config_cycles(m, section, NULL) + replayed);
   }
   tg_arena_release(&arena);

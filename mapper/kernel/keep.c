@@ -19,6 +19,7 @@ bool tg_kernel_emits(const tg_compile *c, const tg_kernel *kernel) {
   quiet.diag = &unused;
   quiet.shortage = (tg_shortage){0};
   quiet.program = tg_program_create(&program->params);
+  quiet.program->arena = tg_arena_within(c->arena);
   quiet.program->dram_bytes = program->dram_bytes;
   for (uint32_t t = 0; t < program->tensor_count; t++)
     *tg_program_add_tensor(quiet.program) = program->tensors[t];

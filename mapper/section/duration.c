@@ -59,7 +59,7 @@ static const known *entry_of(tg_durations *d, uint32_t number) {
         tg_section_equal(m, &d->program->sections[d->entries[d->last].section], section))
       return &d->entries[d->last];
   known found = {.section = number, .hash = hash, .config = tg_section_config_cycles(m, section, NULL)};
-  if (!d->memory) found.replayed = tg_replay_section(m, section, nowhere, NULL, limits);
+  if (!d->memory) found.replayed = tg_replay_section(m, section, nowhere, NULL, limits, d->arena);
   TG_PUSH(d->arena, d->entries, d->count, d->capacity, found);
   return &d->entries[d->last];
 }
@@ -68,5 +68,5 @@ uint64_t tg_duration_of(tg_durations *d, const tg_invocation *invocation) {
   const known *entry = entry_of(d, invocation->section);
   if (!d->memory) return entry->config + entry->replayed;
   return entry->config + tg_replay_section(&d->program->params, &d->program->sections[invocation->section],
-                                           invocation->bases, d->memory, limits);
+                                           invocation->bases, d->memory, limits, d->arena);
 }

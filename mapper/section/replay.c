@@ -147,8 +147,8 @@ static uint64_t end_at_this_pace(const tg_replay *r, const tg_section *section, 
 }
 
 uint64_t tg_replay_section(const tg_params *params, const tg_section *section, const uint64_t *bases,
-                           tg_replay_memory *memory, tg_replay_limits limits) {
-  tg_replay r = {.m = params, .bases = bases, .memory = memory};
+                           tg_replay_memory *memory, tg_replay_limits limits, tg_arena *scratch) {
+  tg_replay r = {.m = params, .arena = tg_arena_within(scratch), .bases = bases, .memory = memory};
   tg_replay_memory_rest(memory);
   build(&r, section);
   for (uint32_t u = 0; u < r.units; u++) tg_replay_plan(&r, u);

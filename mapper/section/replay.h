@@ -21,8 +21,9 @@ typedef struct tg_replay_limits {
 } tg_replay_limits;
 
 /* Cycles from the first one in which instructions may issue to the last one's end; `bases`: the base table of an
- * invocation. A section that does not end is taken to last until nothing happens any more. */
+ * invocation. A section that does not end is taken to last until nothing happens any more. Within `scratch` it has
+ * memory of its own until it returns. */
 uint64_t tg_replay_section(const tg_params *params, const tg_section *section, const uint64_t *bases,
-                           tg_replay_memory *memory, tg_replay_limits limits);
+                           tg_replay_memory *memory, tg_replay_limits limits, tg_arena *scratch);
 
 #endif

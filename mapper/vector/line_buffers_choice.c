@@ -65,16 +65,17 @@ static double replayed_cycles(const tg_compile *c, const tg_kernel *kernel, cons
   tg_compile quiet = *c;
   quiet.diag = &unused;
   quiet.program = tg_program_create(m);
+  quiet.program->arena = tg_arena_within(c->arena);
   quiet.program->tensors = c->program->tensors;
   quiet.program->tensor_count = c->program->tensor_count;
-  tg_arena arena = {0};
+  tg_arena arena = tg_arena_within(c->arena);
   double cycles = TG_NEVER;
   if (!tg_emit_lines(&quiet, kernel, lines, t)) {
     const tg_section *section = &quiet.program->sections[0];
     uint64_t most = limit < TG_NEVER ? (uint64_t)limit : UINT64_MAX,
-             replayed =
-                 tg_replay_section(m, section, quiet.program->invocations[0].bases,
-                                   tg_replay_memory_new(m, &arena), (tg_replay_limits){most, REPLAYED_STEPS});
+             replayed = tg_replay_section(m, section, quiet.program->invocations[0].bases,
+                                          tg_replay_memory_new(m, &arena),
+                                          (tg_replay_limits){most, REPLAYED_STEPS}, &arena);
     if (replayed <= most) cycles = (double)(tg_section_config_cycles(m, section, NULL) + replayed);
   }
   tg_arena_release(&arena);

@@ -25,3 +25,21 @@ TG_TEST(arena, push_keeps_what_was_pushed) {
   for (int i = 0; i < 1000; i++) EXPECT_EQ(list[i], i);
   tg_arena_release(&arena);
 }
+
+TG_TEST(arena, memory_within_another_comes_back_zeroed) {
+  tg_arena whole = {0};
+  const void *first[2] = {NULL, NULL};
+  for (int round = 0; round < 4; round++) {
+    tg_arena inner = tg_arena_within(&whole), innermost = tg_arena_within(&inner);
+    unsigned char *small = tg_arena_alloc(&inner, 100, 1), *large = tg_arena_alloc(&innermost, 200000, 1);
+    for (int i = 0; i < 100; i++) EXPECT_EQ(small[i], 0);
+    for (int i = 0; i < 200000; i += 97) EXPECT_EQ(large[i], 0);
+    if (!round) first[0] = small, first[1] = large;
+    EXPECT(small == first[0] && large == first[1]); /* the smallest block that is large enough */
+    memset(small, 0xff, 100);
+    memset(large, 0xff, 200000);
+    tg_arena_release(&innermost);
+    tg_arena_release(&inner);
+  }
+  tg_arena_release(&whole);
+}
