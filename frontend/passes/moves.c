@@ -19,18 +19,20 @@ static bool can_round_before(const tg_node *node, const tg_node *cast) {
          tg_dtype_is_float(x->dtype) && tg_dtype_is_float(tg_out(cast)->dtype);
 }
 
-/* Does an operator compute the value, which then rounds its result for nothing, and do all others that read it do so
- * through casts to the same type? Reads of `concat` do not count; values that only move are followed. */
+/* Do all that read the value do so through casts to the same type? Reads of `concat` do not count; values that only move
+ * are followed, and parts. */
 static bool is_read_rounded(const tg_value *value, const tg_node *concat, tg_dtype dtype, int hops) {
   if (value->output_count || !hops) return false;
   for (const tg_use *use = value->uses; use; use = use->next) {
     const tg_node *reader = use->node;
     if (reader == concat || (tg_is_plain_cast(reader) && tg_out(reader)->dtype == dtype)) continue;
-    if (!moves_elements(reader) || !is_read_rounded(tg_out(reader), concat, dtype, hops - 1)) return false;
+    if (!moves_elements(reader) && reader->op != TG_OP_SLICE) return false;
+    if (!is_read_rounded(tg_out(reader), concat, dtype, hops - 1)) return false;
   }
   return true;
 }
 
+/* Does an operator compute the value, which then rounds its result for nothing, and is it read rounded? */
 static bool can_round(const tg_value *part, const tg_node *concat, tg_dtype dtype) {
   enum { HOPS = 8 };
   for (int hops = 0; part->producer && hops < HOPS; hops++) {
@@ -64,6 +66,27 @@ static void split_at_concat(tg_graph *graph, tg_node *cast, tg_node *concat) {
   tg_rewrite_infer(graph, concat);
 }
 
+/* The value in that type, by a cast behind what makes it, which all share. */
+static tg_value *rounded(tg_graph *graph, tg_value *value, tg_dtype dtype) {
+  tg_node *behind = value->producer->next;
+  bool there = tg_is_plain_cast(behind) && tg_in(behind, 0) == value && tg_out(behind)->dtype == dtype;
+  return there ? tg_out(behind) : tg_rewrite_cast(graph, value, dtype, behind);
+}
+
+/* Cast(Slice(x)) to Slice(Cast(x)), where what computes x stores it rounded: queries, keys and values of one product, of
+ * which each part is rounded. */
+static void hoist_above_slice(tg_graph *graph, tg_node *cast, tg_node *slice) {
+  tg_value *whole = tg_in(slice, 0), *part = tg_out(slice), *result = tg_out(cast);
+  tg_dtype dtype = result->dtype;
+  if (!tg_dtype_is_float(whole->dtype) || !tg_dtype_is_float(dtype) || !can_round(whole, NULL, dtype)) return;
+  tg_value *narrow = rounded(graph, whole, dtype);
+  tg_node_set_input(slice, 0, narrow);
+  part->dtype = dtype;
+  tg_value_replace(graph, result, part);
+  tg_graph_remove_node(graph, cast);
+  hoist(graph, narrow->producer); /* once it is all that reads x */
+}
+
 /* Cast(move(x)) to move(Cast(x)), until the cast stands at what computes. Only where the move serves the cast
  * alone: otherwise it would be done twice. */
 static void hoist(tg_graph *graph, tg_node *cast) {
@@ -76,6 +99,10 @@ static void hoist(tg_graph *graph, tg_node *cast) {
     if (move->op != TG_OP_RESHAPE && tg_is_stochastic_cast(cast)) return; /* elements keep their places */
     if (move->op == TG_OP_CONCAT) {
       split_at_concat(graph, cast, move);
+      return;
+    }
+    if (move->op == TG_OP_SLICE) {
+      hoist_above_slice(graph, cast, move);
       return;
     }
     if (!moves_elements(move) && !can_round_before(move, cast)) return;
