@@ -1,5 +1,5 @@
 /* Tiling of attention by blocks: all groups of tiles, blocks of rows and chunks under a simple model of time. A unit of
- * work takes as long as the slowest of vx, mx and the DRAM ports. */
+ * work takes as long as the slowest of vx, mx and the memory. */
 #include "mapper/attention/blocked.h"
 #include "mapper/gemm/layout.h"
 #include "mapper/section/need.h"
@@ -28,10 +28,11 @@ static void estimate(const tg_params *m, tg_blocked *a, const tg_stages *stages)
   tg_port_time west = tg_stages_port(stages, TG_SIDE_WEST), north = tg_stages_port(stages, TG_SIDE_NORTH);
   double vector = tg_stages_unit(stages, TG_UNIT_VX, -1), multiply = tg_stages_unit(stages, TG_UNIT_MX, -1),
          out = tg_blocked_out_cycles(m, a);
-  double port = tg_max_double(west.load + west.drain, north.load + north.drain);
+  double memory = tg_grid_memory_cycles(m, stages);
   /* Of one copy, they come while the vector units have nothing to do. */
   if (a->operand_copies == 1) vector += tg_blocked_operands_cycles(m, a);
-  double unit = tg_max_double(vector, tg_max_double(multiply, port)) + HANDOVER + CHUNK_HANDOVER * a->chunks;
+  double unit =
+      tg_max_double(vector, tg_max_double(multiply, memory)) + HANDOVER + CHUNK_HANDOVER * a->chunks;
   double ends = 2 * m->dram_latency + tg_max_double(west.load, north.load) / a->chunks + multiply + out;
   a->cycles = unit * tg_grid_blocks(&a->grid) * a->blocks + ends;
 }

@@ -3,6 +3,7 @@
 #define TEGULA_MAPPER_ATTENTION_GRID_H
 
 #include "mapper/section/egress.h"
+#include "mapper/section/stage.h"
 
 typedef struct tg_attention_grid {
   uint32_t group;       /* tiles of a row, or all tiles, that share a product */
@@ -47,6 +48,8 @@ static inline uint32_t tg_grid_sharing(const tg_params *m, const tg_attention_gr
 
 /* Groups that there may be, in ascending order: the first one that is larger, or 0. */
 uint32_t tg_grid_next_group(const tg_params *m, uint32_t group);
+/* Cycles of a block of all tiles at the busiest port, and at a memory device behind all of them. */
+double tg_grid_memory_cycles(const tg_params *m, const tg_stages *stages);
 /* A walk over a tile's blocks of rows of each of its products: loops of level 0 and 1. */
 void tg_grid_set_rows(const tg_params *m, const tg_attention_grid *x, tg_agcu_instr *in, uint32_t r,
                       uint32_t col);

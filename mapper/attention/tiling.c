@@ -1,5 +1,5 @@
 /* Tiling of attention: all groups of tiles and blocks of rows under a simple model of time. A unit takes as
- * long as the slowest of vx, mx and the DRAM ports; the first loads and products and the last product are
+ * long as the slowest of vx, mx and the memory; the first loads and products and the last product are
  * exposed. */
 #include "frontend/base/math.h"
 #include "mapper/attention/attention.h"
@@ -31,8 +31,8 @@ static void estimate(const tg_params *m, tg_attention *a, const tg_stages *stage
   tg_port_time west = tg_stages_port(stages, TG_SIDE_WEST), north = tg_stages_port(stages, TG_SIDE_NORTH);
   double vector = tg_stages_unit(stages, TG_UNIT_VX, -1), multiply = tg_stages_unit(stages, TG_UNIT_MX, -1),
          out = tg_attention_out_cycles(m, a);
-  double port = tg_max_double(west.load + west.drain, north.load + north.drain);
-  double unit = tg_max_double(vector, tg_max_double(multiply, port)) + HANDOVER;
+  double memory = tg_grid_memory_cycles(m, stages);
+  double unit = tg_max_double(vector, tg_max_double(multiply, memory)) + HANDOVER;
   double ends = 2 * m->dram_latency + tg_max_double(west.load, north.load) / 2 + multiply + out;
   a->cycles = unit * tg_grid_blocks(&a->grid) + ends;
 }
