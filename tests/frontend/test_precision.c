@@ -500,6 +500,34 @@ TG_TEST(precision, refusals_name_operators_and_counts) {
   tg_arena_release(&arena);
 }
 
+static bool raf_has_a_rule(const tg_node *node) {
+  const char *names[TG_MAX_NAMES + 1];
+  tg_framework_names(node, TG_FRAMEWORK_RAF, names);
+  for (int n = 0; names[n]; n++)
+    for (int list = 0; list < TG_LIST_COUNT; list++)
+      if (tg_cast_list_get((tg_cast_list)list)->system == TG_SYSTEM_RAF &&
+          tg_cast_rule_find((tg_cast_list)list, names[n]))
+        return true;
+  return false;
+}
+
+/* What a policy sees of a model: not what is made of other operators or known by then, as Einsum, and Trilu of a constant. */
+TG_TEST(precision, raf_has_a_rule_for_every_operator) {
+  const unsigned gone =
+      TG_IS_INTERNAL | TG_IS_EXPANDED | TG_IS_CONTROL | TG_IS_SEQUENCE | TG_IS_GENERATES | TG_IS_RECURRENT;
+  const tg_dim dims[4] = {{.size = 1}, {.size = 2}, {.size = 4}, {.size = 4}};
+  tg_arena arena = {0};
+  tg_graph *graph = tg_graph_create(&arena, "g");
+  tg_value *x = tg_graph_add_input(graph, "x", TG_F32, 4, dims);
+  for (tg_op op = 0; op < TG_OP_COUNT; op++) {
+    if (tg_op_is(op, gone) || op == TG_OP_TRILU || op == TG_OP_EINSUM) continue;
+    if (!raf_has_a_rule(tg_graph_add_node(graph, op, "n", &x, 1, NULL, -1)))
+      tg_test_fail(__FILE__, __LINE__, "raf has no rule for %s: a row of names.def is missing",
+                   tg_op_get(op)->name);
+  }
+  tg_arena_release(&arena);
+}
+
 typedef struct asked {
   int nodes;
   const char *answer;
