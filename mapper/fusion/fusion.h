@@ -38,6 +38,9 @@ tg_status tg_part_epilogues(tg_compile *c);
 /* pools.c: pools join the convolutions whose results they alone read. */
 tg_status tg_join_pools(tg_compile *c);
 
+/* second_products.c: products whose results meet in an epilogue become one kernel. */
+tg_status tg_join_products(tg_compile *c);
+
 /* What passes have in common. */
 /* pairs.c: each kernel merges with the nearest one before it, at most `window` back, with which it can.
  * `merge`: kernel b with kernel a before it; false: they stay two. */

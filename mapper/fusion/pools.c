@@ -20,7 +20,7 @@ static bool makes_for(const tg_compile *c, size_t a, size_t b) {
   const tg_kernel *product = &c->kernels[a];
   const tg_value *value = product->output;
   return product->kind == TG_KERNEL_GEMM && product->root->op == TG_OP_CONV &&
-         tg_kernel_writes(product) == 1 && !product->prologue_result && !product->pool &&
+         tg_kernel_writes(product) == 1 && !product->prologue_result && !product->pool && !product->second &&
          value == tg_in(c->kernels[b].root, 0) && tg_kernel_computes(product, 0) == value &&
          !tg_stochastic_store(product) && !tg_needed_beside(c, value, a, b);
 }

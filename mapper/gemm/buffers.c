@@ -115,7 +115,7 @@ uint64_t tg_gemm_pool_marks(const tg_gemm *g, const tg_gemm_tiling *t) {
 uint64_t tg_gemm_rounded_rows(const tg_params *m, const tg_gemm *g, const tg_gemm_tiling *t) {
   if (t->pool_rows) return (uint64_t)t->pool_rows * tg_gemm_pool_row(m, g, t);
   return t->swapped || g->sum_kind == TG_STREAM_BF16SR
-             ? (uint64_t)t->mt * tg_kind_flits(m, g->sum_kind, t->nt)
+             ? (uint64_t)t->mt * tg_kind_flits(m, g->sum_kind, t->nt) * (g->second ? 2 : 1)
              : 0;
 }
 

@@ -109,11 +109,23 @@ static void plan_ends(const tg_params *m, const tg_gemm *g, const tg_gemm_tiling
   for (int k = 0; k < g->outs + g->column_sums.count; k++) plans[TG_ROLE_AWAY + k].bases = 1;
 }
 
+/* What it has for A and B, were it alone. */
+static void plan_second(const tg_params *m, const tg_gemm *g, const tg_gemm_tiling *t,
+                        tg_channel_plan plans[TG_GEMM_ROLES]) {
+  const tg_gemm_tiling own = tg_gemm_second_tiling(t);
+  tg_channel_plan alone[TG_GEMM_ROLES];
+  tg_gemm_plan_channels(m, g->second, &own, alone);
+  plans[TG_ROLE_SECOND_A] = alone[TG_ROLE_A];
+  plans[TG_ROLE_SECOND_B] = alone[TG_ROLE_B];
+  plans[TG_ROLE_SECOND_A_NORTH] = alone[TG_ROLE_A_NORTH];
+}
+
 void tg_gemm_plan_channels(const tg_params *m, const tg_gemm *g, const tg_gemm_tiling *t,
                            tg_channel_plan plans[TG_GEMM_ROLES]) {
   memset(plans, 0, TG_GEMM_ROLES * sizeof *plans);
   plan_rooms(m, g, t, plans);
   plan_ends(m, g, t, plans);
+  if (g->second) plan_second(m, g, t, plans);
 }
 
 /* The order of their numbers. */
@@ -145,6 +157,9 @@ static const tg_channel_end ends[] = {
     {TG_ROLE_OUT, TG_END_FULL | TG_END_FREE},
     {TG_ROLE_AWAY, TG_END_FREE},
     {TG_ROLE_COLUMN_SUMS, TG_END_FREE},
+    {TG_ROLE_SECOND_A, TG_END_FULL | TG_END_AGCU},
+    {TG_ROLE_SECOND_B, TG_END_FULL | TG_END_AGCU},
+    {TG_ROLE_SECOND_A_NORTH, TG_END_FULL},
 };
 
 void tg_gemm_open_channels(tg_build *b, const tg_channel_plan plans[TG_GEMM_ROLES],

@@ -17,7 +17,16 @@ typedef struct model {
   const tg_gemm *g;
   const tg_gemm_tiling *t;
   double multiply, prologue, sums, drain; /* cycles of units: for a chunk, two; for a block, two */
+  double second_multiply, second_load; /* of a second product, for a chunk: of mx, and of the busiest port */
 } model;
+
+/* Of a second product, whose stages have the cycles that are a chunk's of the first one. */
+static double of_second(const tg_gemm_tiling *t, const tg_stages *stages, tg_seat seat) {
+  double sum = tg_stages_unit(stages, seat, TG_STAGE_SECOND_A) +
+               tg_stages_unit(stages, seat, TG_STAGE_SECOND_B) +
+               tg_stages_unit(stages, seat, TG_STAGE_SECOND_MULTIPLY);
+  return t->second.chunks ? sum * t->chunks / t->second.chunks : 0;
+}
 
 /* Of the units, as the stages have them. */
 static model model_of(const tg_params *m, const tg_gemm *g, const tg_gemm_tiling *t,
@@ -28,7 +37,10 @@ static model model_of(const tg_params *m, const tg_gemm *g, const tg_gemm_tiling
                  .multiply = tg_stages_unit(stages, TG_UNIT_MX, TG_STAGE_MULTIPLY),
                  .prologue = tg_stages_unit(stages, TG_UNIT_VX, TG_STAGE_PROLOGUE),
                  .sums = tg_stages_unit(stages, TG_UNIT_VX, TG_STAGE_SUMS),
-                 .drain = tg_stages_unit(stages, TG_UNIT_VX, TG_STAGE_DRAIN)};
+                 .drain = tg_stages_unit(stages, TG_UNIT_VX, TG_STAGE_DRAIN),
+                 .second_multiply = of_second(t, stages, TG_UNIT_MX),
+                 .second_load =
+                     tg_max_double(of_second(t, stages, TG_SIDE_WEST), of_second(t, stages, TG_SIDE_NORTH))};
 }
 
 typedef struct ports {
@@ -78,6 +90,15 @@ static double chunk_period(const model *s, double load) {
   return chunks > 2 ? tg_max_double(mx, (mx + round_trip) / buffers) : mx;
 }
 
+/* The chunks of a second product, whose loads go on while those of the first one are multiplied. */
+static double second_part(const model *s) {
+  const tg_gemm_tiling *t = s->t;
+  uint32_t stationary = s->g->second ? tg_mx_stationary(s->m, s->g->second->format) : 0;
+  double round_trip = s->m->dram_latency + s->second_load + 2 * stationary + TG_GEMM_HOPS,
+         period = (s->second_multiply + round_trip) / (2 + t->prefetch);
+  return t->second.chunks * tg_max_double(s->second_multiply, t->second.chunks > 2 ? period : 0);
+}
+
 /* Of the kind of ports that has more to do, for a block. */
 static double port_period(const model *s, const ports *all) {
   double chunks = (double)s->t->chunks * s->t->parts;
@@ -85,11 +106,17 @@ static double port_period(const model *s, const ports *all) {
                        chunks * all->north.load + all->north.drain);
 }
 
+/* Of a chunk of the first product, on the ports that have more of it to do. */
+static double first_load(const model *s, const ports *all) {
+  double both = tg_max_double(all->west.load, all->north.load),
+         second = s->second_load * s->t->second.chunks / s->t->chunks;
+  return tg_max_double(both - second, 0);
+}
+
 /* A patch's buffer is free when mx has read all of it. */
 static double patch_period(const model *s, const ports *all) {
   const tg_gemm_tiling *t = s->t;
-  double mx = t->chunks * (s->multiply + CHUNK_CYCLES),
-         load = t->chunks * tg_max_double(all->west.load, all->north.load);
+  double mx = t->chunks * (s->multiply + CHUNK_CYCLES), load = t->chunks * first_load(s, all);
   double way = mx + s->m->dram_latency + load + TG_GEMM_HOPS;
   if (tg_gemm_slabs(t) > 1) return t->passes_m > 1 ? way / tg_gemm_a_credits(s->g, t) : 0;
   return (double)t->passes_m * t->passes_n > 1 ? way / t->patches : 0;
@@ -107,8 +134,7 @@ static double wait_for_scalars(const model *s) {
 static double pass_cycles(const model *s, const ports *all, bool alone) {
   const tg_gemm_tiling *t = s->t;
   double chunks = (double)t->chunks * t->parts, vector = s->drain;
-  double part = t->chunks * chunk_period(s, tg_max_double(all->west.load, all->north.load)),
-         whole = part * t->parts;
+  double part = t->chunks * chunk_period(s, first_load(s, all)) + second_part(s), whole = part * t->parts;
   double from_west = wanted(chunks * all->west.load, whole),
          from_north = wanted(chunks * all->north.load, whole);
   double west = drain_time(&all->west, vector, from_west),
@@ -129,8 +155,15 @@ static double pass_cycles(const model *s, const ports *all, bool alone) {
 double tg_gemm_least_cycles(const tg_compile *c, const tg_gemm *g, const tg_gemm_tiling *t) {
   double chunks = (double)t->chunks * t->parts, multiply = tg_gemm_multiply_cycles(c->m, g, t),
          drain = tg_gemm_drain_cycles(c->m, g, t);
-  return (double)tg_gemm_row_blocks(t) * t->passes_n *
-         (tg_max_double(chunks * multiply, drain) + chunks * CHUNK_CYCLES);
+  double all = chunks * multiply;
+  if (g->second) {
+    tg_gemm_tiling second = *t;
+    second.second.chunks = 1;
+    second.second.kc = (uint32_t)g->second->k;
+    second = tg_gemm_second_tiling(&second);
+    all += tg_gemm_multiply_cycles(c->m, g->second, &second);
+  }
+  return (double)tg_gemm_row_blocks(t) * t->passes_n * (tg_max_double(all, drain) + chunks * CHUNK_CYCLES);
 }
 
 double tg_gemm_port_cycles(const tg_compile *c, const tg_gemm *g, const tg_gemm_tiling *t) {
@@ -190,7 +223,9 @@ double tg_gemm_cycles(const tg_compile *c, const tg_gemm *g, const tg_gemm_tilin
   /* The first pass has nothing to store. */
   double period = tg_max_double(pass_cycles(&s, &all, false), port_period(&s, &all)),
          load = tg_max_double(all.west.load, all.north.load), first = period;
-  if (!t->producers) first = tg_max_double(pass_cycles(&s, &all, true), (chunks - 1) * load + s.multiply);
+  if (!t->producers)
+    first = tg_max_double(pass_cycles(&s, &all, true), (chunks - 1) * load + s.multiply +
+                                                           (load - first_load(&s, &all)) + s.second_multiply);
   return strips * (ends + first + drain) + (passes - strips) * period + (strips - 1) * TG_SECTION_CYCLES +
-         (t->producers ? 0 : passes * chunks * CHUNK_CYCLES) + handing_on;
+         (t->producers ? 0 : passes * (chunks + t->second.chunks) * CHUNK_CYCLES) + handing_on;
 }

@@ -58,7 +58,7 @@ static tg_status describe_fused(tg_compile *c, const tg_kernel *kernel, const tg
                    out->node->name);
   tg_status described = kernel->column_sums ? tg_gemm_describe_column_sums(c, kernel, out) : TG_OK;
   if (described) return described;
-  int streams = 1 + out->epilogue_operand_count + out->outs + (out->partials > 1);
+  int streams = 1 + out->epilogue_operand_count + out->outs + (out->partials > 1 || out->second);
   if (kernel->column_sums) streams += tg_gemm_fit_column_sums(out, TG_STREAMS - streams);
   if (streams > TG_STREAMS)
     return tg_fail(c->diag, TG_INVALID, "node \"%s\": what follows it reads too many tensors",
@@ -67,19 +67,44 @@ static tg_status describe_fused(tg_compile *c, const tg_kernel *kernel, const tg
   return status ? status : tg_gemm_measure_drain(c, kernel, out);
 }
 
-static tg_status describe(tg_compile *c, const tg_kernel *kernel, int64_t phase, bool joins, tg_gemm *out) {
-  tg_conv_rows image = {.joins = joins};
+/* What is multiplied. */
+static tg_status describe_root(tg_compile *c, const tg_kernel *kernel, int64_t phase, tg_conv_rows *image,
+                               tg_gemm *out) {
   *out = (tg_gemm){0};
   tg_status status = set_formats(c, kernel, out);
   if (status) return status;
   if (kernel->root->op == TG_OP_MATMUL)
     tg_describe_matmul(c, out);
   else
-    tg_describe_conv(c, phase, out, &image);
+    tg_describe_conv(c, phase, out, image);
   /* A single column whose elements follow each other is a row: one run instead of an atom an element. A
    * prologue makes rows of A. */
   if (out->n == 1 && out->b_k_stride[2] == 1) out->b_transposed = true;
   if (out->k == 1 && out->a_m_stride[2] == 1 && !kernel->prologue[0].count) out->a_transposed = true;
+  return TG_OK;
+}
+
+/* Another product of the same rows and columns, each of them one, not one a batch element or group. */
+static tg_status describe_second(tg_compile *c, const tg_kernel *kernel, tg_gemm *g) {
+  tg_gemm *second = TG_NEW(c->arena, tg_gemm);
+  tg_conv_rows image = {.joins = false};
+  tg_status status = describe_root(c, kernel->second, 0, &image, second);
+  if (status) return status;
+  second->outs = 0;
+  second->part = second->k;
+  bool one = g->products == 1 && second->products == 1 && g->partials == 1 && second->partials == 1;
+  if (!one || !g->k || !second->k || g->m != second->m || g->n != second->n)
+    return tg_fail(c->diag, TG_INVALID, "node \"%s\": it is not multiplied together with another product",
+                   second->node->name);
+  g->second = second;
+  return TG_OK;
+}
+
+static tg_status describe(tg_compile *c, const tg_kernel *kernel, int64_t phase, bool joins, tg_gemm *out) {
+  tg_conv_rows image = {.joins = joins};
+  tg_status status = describe_root(c, kernel, phase, &image, out);
+  if (!status && kernel->second) status = describe_second(c, kernel, out);
+  if (status) return status;
   if (kernel->kept) {
     out->keeps = TG_KEEPS_B;
     out->kept = *kernel->kept;
@@ -103,7 +128,8 @@ tg_status tg_describe_gemm(tg_compile *c, const tg_kernel *kernel, int64_t phase
 bool tg_spread_gemm(tg_compile *c, const tg_kernel *kernel, tg_gemm *out) {
   static const tg_conv_rows none;
   *out = (tg_gemm){0};
-  if (kernel->root->op != TG_OP_MATMUL || kernel->prologue_result || set_formats(c, kernel, out))
+  if (kernel->root->op != TG_OP_MATMUL || kernel->prologue_result || kernel->second ||
+      set_formats(c, kernel, out))
     return false;
   tg_describe_matmul(c, out);
   if (out->products == 1 || out->partials > 1) return false;

@@ -148,8 +148,13 @@ void tg_gemm_emit_drain(emission *e, const tg_stage *stage, uint32_t r, uint32_t
   }
   tg_buffer halves;
   step last = last_step(e, &halves, r);
+  tg_buffer products[2]; /* transposed */
   if (has_whole_sum(e, r))
     last = (step){.in_pieces = true, .from = tg_gemm_ring(e, TG_ROLE_ROUNDED, 0, TG_ROTATE_NEVER, true)};
+  for (uint32_t i = 0; i < 2 && e->second && e->t.swapped; i++) {
+    products[i] = tg_gemm_transposed_buffer(e, i);
+    *(i ? &last.second : &last.from) = (place){&products[i], 0, TG_ROTATE_NEVER, true, 0};
+  }
   last.segment = tg_gemm_finishes(e, r) ? TG_DRAIN_FINISH : last.from.buffer ? TG_DRAIN_ADD : TG_DRAIN_BEGIN;
   last.to = tg_gemm_ring(e, TG_ROLE_OUT, 0, TG_ROTATE_EACH, false);
   emit_step(e, stage, r, col, &last);

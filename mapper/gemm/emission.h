@@ -61,6 +61,14 @@ typedef struct tg_gemm_emission {
   tg_vx_instr pool_codes[2]; /* segments of the VOPs that go across windows, and beside the image */
   int marks_base;
   int64_t marks_rest;
+  /* Of a second product: what it has of its own; entries of the base table. Of it, while it is emitted: the first row of a
+   * half of the accumulator, and the slot of mx in which the loops of both begin. */
+  struct tg_gemm_emission *second;
+  struct {
+    int a, b;
+    int64_t a_rest, b_rest;
+  } second_bases;
+  uint32_t first_sum, first_slot;
 } tg_gemm_emission;
 
 /* The section of what `e` has been set to, from product number `product` on; and entries of the base table alone. emit.c */
@@ -209,6 +217,7 @@ typedef struct tg_gemm_step {
   uint32_t rows;      /* of a piece, if not those that leave at once */
   tg_gemm_buffer accumulator, from, to,
       epilogue_operands; /* epilogue operands: how the blocks' buffers rotate */
+  tg_gemm_buffer second; /* of a second product, as `from`; none: it is in the accumulator, too */
 } tg_gemm_step;
 
 /* Appends the VOP without waits and posts. */
@@ -217,7 +226,15 @@ tg_instr *tg_gemm_push_step(tg_gemm_emission *e, uint32_t r, uint32_t col, const
 tg_tx_instr *tg_gemm_push_send(tg_gemm_emission *e, uint32_t r, uint32_t col, uint32_t to, uint32_t flits,
                                const tg_channel *into);
 
-/* The VOP that transposes a block, from the accumulator into the scratchpad. swapped.c */
+/* Two products in one section (second.c): the second one's emission, once `e` has its channels and bases; its loads; and
+ * what mx has of each. */
+void tg_gemm_begin_second(const tg_gemm_emission *e, tg_gemm_emission *out);
+void tg_gemm_load_second(tg_gemm_emission *e, const tg_stage *stage, tg_queue *queue, uint32_t at);
+void tg_gemm_multiply_both(tg_gemm_emission *e, const tg_stage *stage, uint32_t r, uint32_t col);
+
+/* The VOP that transposes a block, from the accumulator into the scratchpad, one of each product; and where it puts the
+ * first one's, 0, or the second one's, 1. swapped.c */
+tg_buffer tg_gemm_transposed_buffer(const tg_gemm_emission *e, uint32_t product);
 void tg_gemm_emit_transposition(tg_gemm_emission *e, const tg_stage *stage, uint32_t r, uint32_t col);
 
 /* A pool in the drain (pool_emit.c): what lies beside the image, once; down the windows of a block, and across them, piece by piece;

@@ -79,6 +79,14 @@ void tg_gemm_allocate_bases(emission *e, int64_t product) {
   if (!tg_gemm_makes_b(e) && !e->t.kept)
     e->b_base = tg_build_base(&e->b, tg_place_of(e->c, g->b), (uint64_t)bytes_of(g->b, g->b_offsets[product]),
                               &e->b_rest);
+  if (g->second) {
+    e->second_bases.a = tg_build_base(&e->b, tg_place_of(e->c, g->second->a),
+                                      (uint64_t)bytes_of(g->second->a, g->second->a_offsets[product]),
+                                      &e->second_bases.a_rest);
+    e->second_bases.b = tg_build_base(&e->b, tg_place_of(e->c, g->second->b),
+                                      (uint64_t)bytes_of(g->second->b, g->second->b_offsets[product]),
+                                      &e->second_bases.b_rest);
+  }
   if (tg_gemm_has_prologue(e)) tg_gemm_allocate_prologue_bases(e);
   if (tg_gemm_pool_marks(g, &e->t)) tg_gemm_allocate_marks(e);
   for (int k = 0; k < g->outs; k++)
@@ -205,8 +213,12 @@ static void emit_sync(emission *e, const tg_stage *stage, tg_queue *queue, int o
 
 static void emit_unit(emission *e, const tg_stage *stage, tg_queue *queue, uint32_t r, uint32_t col) {
   switch (stage->kind) {
-  case TG_STAGE_MULTIPLY: tg_gemm_emit_multiply(e, stage, r, col); break;
+  case TG_STAGE_MULTIPLY:
+    (e->second ? tg_gemm_multiply_both : tg_gemm_emit_multiply)(e, stage, r, col);
+    break;
+  case TG_STAGE_SECOND_MULTIPLY: tg_gemm_multiply_both(e, stage, r, col); break;
   case TG_STAGE_WHOLE_B: emit_sync(e, stage, queue, TG_OP_mx_sync, r, col); break;
+  case TG_STAGE_SECOND_WHOLE_B: emit_sync(e->second, stage, queue, TG_OP_mx_sync, r, col); break;
   case TG_STAGE_VECTORS: emit_sync(e, stage, queue, TG_OP_vx_sync, r, col); break;
   case TG_STAGE_PROLOGUE:
     (tg_gemm_makes_b(e) ? tg_gemm_emit_making : tg_gemm_emit_prologue)(e, stage, r, col);
@@ -234,6 +246,8 @@ static void emit_stage(void *user, const tg_stage *stage, tg_queue *queue, tg_tu
     emit_prologue_store(e, stage, queue, r, col);
   else if (stage->kind == TG_STAGE_RESULTS || stage->kind == TG_STAGE_COLUMN_SUMS)
     tg_egress_emit(&e->b, &e->egress, stage, queue, turn, fill_store, e);
+  else if (stage->kind == TG_STAGE_SECOND_A || stage->kind == TG_STAGE_SECOND_B)
+    tg_gemm_load_second(e, stage, queue, at);
   else
     tg_gemm_emit_load(e, stage, queue, at);
 }
@@ -258,13 +272,20 @@ tg_status tg_gemm_emit_section(emission *e, const char *name, int64_t product) {
   plan_egress(e);
   tg_status status = tg_gemm_pack_drain(e);
   if (status) return status;
+  emission second;
+  if (e->g->second) {
+    tg_gemm_begin_second(e, &second);
+    e->second = &second;
+  }
   const uint32_t *k = e->k_loops, *steps = e->ring_loops, *pieces = e->piece_loops;
   const uint32_t loops[TG_GEMM_NESTS][3] = {
       [TG_NEST_CHUNKS] = {k[0], k[1], k[2]},
       [TG_NEST_PIECES] = {steps[0], steps[1], steps[2]},
       [TG_NEST_BLOCKS] = {pieces[0], pieces[1], pieces[2] / e->steps},
       [TG_NEST_ROUNDS] = {0, 0, e->t.producers ? e->t.chunks / e->t.producers : 0},
+      [TG_NEST_SECOND] = {k[0], k[1], e->t.second.chunks},
   };
   tg_stages_emit(&e->b, &e->stages, tg_gemm_used_rows(e), loops, emit_stage, e);
+  e->second = NULL;
   return TG_OK;
 }

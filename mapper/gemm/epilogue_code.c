@@ -30,13 +30,26 @@ int tg_gemm_finish_stream(const tg_gemm *g, int stream, uint32_t row) {
     before += 1 + x < stream && shared;
     own += !shared;
   }
-  return row ? 1 + operands + g->outs + (int)(row - 1) * (1 + own + g->outs) + stream - before : stream;
+  int second = g->second != NULL, streams = 1 + own + g->outs + second;
+  return row ? 1 + operands + g->outs + second + (int)(row - 1) * streams + stream - before : stream;
 }
 
-/* Of product `y`: bias, rounding, the nodes behind it. */
-static bool finish(const tg_compile *c, const tg_kernel *kernel, const tg_gemm *g,
-                   const tg_operand_stream *streams, int count, tg_mc_ref y, uint32_t row, tg_mc *mc) {
+/* The result of the second product, as the nodes behind both name it: an operand that stands in a register. */
+static tg_operand_stream take_second(const tg_kernel *kernel, const tg_gemm *g,
+                                     const tg_operand_stream *streams, int count, uint32_t row, bool halves,
+                                     tg_mc *mc) {
+  tg_mc_ref y = tg_mc_load(mc, tg_gemm_finish_stream(g, tg_gemm_second_stream(g), row), halves);
+  return (tg_operand_stream){.name = {.value = tg_out(kernel->second->root)},
+                             .loaded = true,
+                             .held = tg_gemm_add_bias(mc, kernel->second, streams, count, y, false)};
+}
+
+/* Of product `y`: bias, rounding, the nodes behind it. `streams` has room for one more. `halves`: the product comes from
+ * the scratchpad. */
+static bool finish(const tg_compile *c, const tg_kernel *kernel, const tg_gemm *g, tg_operand_stream *streams,
+                   int count, tg_mc_ref y, uint32_t row, bool halves, tg_mc *mc) {
   tg_mc_ref results[TG_GEMM_RESULTS];
+  if (g->second) streams[count] = take_second(kernel, g, streams, count, row, halves, mc), count++;
   y = tg_gemm_add_bias(mc, kernel, streams, count, y, !kernel->fused_count);
   if (!tg_emit_results(mc, c, kernel, tg_out(kernel->root), y, streams, count, results)) return false;
   for (int k = 0; k < g->outs; k++)
@@ -49,7 +62,7 @@ static bool finish(const tg_compile *c, const tg_kernel *kernel, const tg_gemm *
  * the others. */
 static tg_status write_rows(const tg_compile *c, const tg_kernel *kernel, const tg_gemm *g, uint32_t rows,
                             tg_mc *mc) {
-  tg_operand_stream streams[TG_EPILOGUE_OPERANDS], own[TG_EPILOGUE_OPERANDS];
+  tg_operand_stream streams[TG_EPILOGUE_OPERANDS], own[TG_EPILOGUE_OPERANDS + 1];
   int count = tg_gemm_operand_streams(g, streams);
   for (int x = 0; x < count; x++) {
     if (!tg_is_row_vector(&g->epilogue_operands[x])) continue;
@@ -62,7 +75,7 @@ static tg_status write_rows(const tg_compile *c, const tg_kernel *kernel, const 
       if (!own[x].loaded) own[x].stream = tg_gemm_finish_stream(g, own[x].stream, row);
     }
     tg_mc_ref y = tg_mc_load(mc, tg_gemm_finish_stream(g, TG_DRAIN_ACCUMULATOR, row), false);
-    if (!finish(c, kernel, g, own, count, y, row, mc)) return TG_INVALID;
+    if (!finish(c, kernel, g, own, count, y, row, false, mc)) return TG_INVALID;
   }
   return TG_OK;
 }
@@ -73,13 +86,14 @@ tg_status tg_gemm_write_drain(const tg_compile *c, const tg_kernel *kernel, cons
   if (way == TG_DRAIN_OF_WINDOWS) return tg_gemm_write_pool(c, kernel, g, mc);
   if (way == TG_DRAIN_OF_ACCUMULATOR && g->partials == 1 && at_once > 1)
     return write_rows(c, kernel, g, at_once, mc);
-  tg_operand_stream streams[TG_EPILOGUE_OPERANDS];
+  tg_operand_stream streams[TG_EPILOGUE_OPERANDS + 1];
   int count = tg_gemm_operand_streams(g, streams);
   tg_mc_ref sum = g->partials > 1 ? load_sum(mc, g, tg_gemm_finish_sum_stream(g)) : TG_MC_NONE;
   bool whole = tg_gemm_rounds_sums(g) || way == TG_DRAIN_OF_RING; /* nothing is left in the accumulator */
-  tg_mc_ref y = whole ? sum : tg_mc_load(mc, TG_DRAIN_ACCUMULATOR, way == TG_DRAIN_OF_TRANSPOSED);
+  bool halves = way == TG_DRAIN_OF_TRANSPOSED;
+  tg_mc_ref y = whole ? sum : tg_mc_load(mc, TG_DRAIN_ACCUMULATOR, halves);
   if (g->partials > 1 && !whole) y = tg_mc_alu(mc, TG_ALU_add, sum, y, TG_MC_NONE);
-  if (!finish(c, kernel, g, streams, count, y, 0, mc)) return TG_INVALID;
+  if (!finish(c, kernel, g, streams, count, y, 0, halves, mc)) return TG_INVALID;
   if (g->partials > 1) write_sums(mc, g, at_once);
   if (way == TG_DRAIN_OF_TRANSPOSED) tg_gemm_write_transposition(g, mc);
   return TG_OK;
@@ -93,6 +107,7 @@ static void measure_rows(const tg_compile *c, const tg_kernel *kernel, tg_gemm *
        i++) {
     tg_mc mc;
     int words[2 * TG_SEGMENTS], last = tg_gemm_finish_result_stream(g, g->outs - 1);
+    if (g->second && g->outs == 1) last = tg_gemm_second_stream(g); /* behind the only result */
     tg_mc_begin(&mc, c->arena);
     if (!g->finish_words[i - 1] || tg_gemm_finish_stream(g, last, (1u << i) - 1) >= TG_STREAMS) return;
     if (!write_rows(c, kernel, g, 1u << i, &mc) && tg_mc_fits(&mc, c->m, words))

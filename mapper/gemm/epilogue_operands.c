@@ -14,12 +14,14 @@ typedef struct listing {
   bool full; /* more operands than there is room for */
 } listing;
 
-/* An operand; the root's result is none. */
+/* An operand; the results of the root, and of a second product, are none. */
 static bool append(void *user, const tg_access *access) {
   listing *l = user;
   tg_gemm *g = l->g;
   const tg_operand_name *name = &access->name;
-  if (name->value == tg_out(l->kernel->root)) return true;
+  const tg_kernel *second = l->kernel->second;
+  if (tg_owner(l->c, name->value) == tg_out(l->kernel->root)) return true;
+  if (second && tg_owner(l->c, name->value) == tg_out(second->root)) return true;
   for (int x = 0; x < g->epilogue_operand_count; x++)
     if (tg_is_named(&g->epilogue_operands[x].access.name, name->value, name->part)) return true;
   l->full |= g->epilogue_operand_count == TG_EPILOGUE_OPERANDS;
@@ -29,13 +31,17 @@ static bool append(void *user, const tg_access *access) {
   return true;
 }
 
+static void list_bias(listing *l, const tg_node *root) {
+  tg_value *bias = tg_in(root, 2);
+  if (!bias || tg_is_scalar_constant(bias)) return;
+  tg_access access = tg_access_of(l->c, bias, tg_kernel_computes(l->kernel, 0));
+  append(l, &access);
+}
+
 bool tg_gemm_list_operands(tg_compile *c, const tg_kernel *kernel, tg_gemm *g) {
-  tg_value *bias = tg_in(kernel->root, 2);
   listing l = {.c = c, .kernel = kernel, .g = g};
-  if (bias && !tg_is_scalar_constant(bias)) {
-    tg_access access = tg_access_of(c, bias, tg_kernel_computes(kernel, 0));
-    append(&l, &access);
-  }
+  list_bias(&l, kernel->root);
+  if (kernel->second) list_bias(&l, kernel->second->root);
   for (size_t n = 0; n < kernel->fused_count; n++) {
     const tg_value *shape =
         tg_shape_around(kernel->fused, kernel->fused_count, n, tg_value_elements(tg_out(g->node)));

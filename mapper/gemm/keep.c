@@ -15,7 +15,8 @@ static bool describe(const tg_compile *c, const tg_kernel *kernel, tg_gemm *out)
   tg_diag unused = {""};
   tg_compile quiet = *c;
   quiet.diag = &unused;
-  if (kernel->kind != TG_KERNEL_GEMM || kernel->prologue_result || tg_gemm_phases(kernel->root) > 1)
+  if (kernel->kind != TG_KERNEL_GEMM || kernel->prologue_result || kernel->second ||
+      tg_gemm_phases(kernel->root) > 1)
     return false;
   return !tg_describe_gemm(&quiet, kernel, 0, out) && out->m && out->k && out->n && out->products == 1 &&
          out->partials == 1 && out->drain_words[TG_DRAIN_FINISH];

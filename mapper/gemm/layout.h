@@ -92,7 +92,10 @@ typedef enum tg_gemm_role {
   TG_ROLE_SUMS,          /* of a block; full in the first member, by the last one */
   TG_ROLE_SPARE,         /* a VOP may own a bank behind sums */
   TG_ROLE_ROUNDED,       /* whole sums, if they are rounded, or transposed */
+  TG_ROLE_SECOND_A,      /* of a second product, as those of the first one */
+  TG_ROLE_SECOND_B,
   TG_ROLE_A_NORTH, /* without banks of their own from here on: A's rows from the north, where it comes both ways */
+  TG_ROLE_SECOND_A_NORTH,
   TG_ROLE_ACCUMULATOR,   /* its halves, from mx to vx */
   TG_ROLE_MADE,          /* a tile's own chunk of a cooperative prologue, from vx to tx, with B's banks */
   TG_ROLE_MADE_AROUND,   /* and in the other tiles of its column, by position */

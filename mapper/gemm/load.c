@@ -160,6 +160,7 @@ static tg_agcu_instr *load_a(emission *e, const tg_stage *stage, tg_queue *queue
     load->x_inc[m + d] = g->x_m[d];
     load->x_inc[k + d] = g->x_k[d];
   }
+  if (e->t.image_rows) m_radix[1] = e->t.image_rows; /* as the other product's patches count them */
   load->y_org = g->y_org;
   load->x_org = g->x_org;
   load->y_size = g->k ? g->y_size : 0; /* no k: nothing is read */

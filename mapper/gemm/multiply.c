@@ -10,7 +10,7 @@ typedef tg_gemm_emission emission;
 static void set_rounding(const emission *e, tg_mx_instr *mx, uint32_t r, uint32_t col) {
   int64_t tile = e->g->k_tile;
   mx->sr = 1;
-  mx->sr_key = TG_KEY_PRODUCT;
+  mx->sr_key = e->first_sum ? TG_KEY_SECOND : TG_KEY_PRODUCT;
   mx->sr_k = tile < e->g->part ? tile : e->g->part;
   mx->sr_end = 1;
   mx->sr_end_last = !e->t.resident;
@@ -207,7 +207,7 @@ static void set_blocks(const emission *e, tg_mx_instr *mx) {
 static tg_instr *push_gemm(emission *e, uint32_t r, uint32_t col) {
   tg_instr *in = tg_build_push(&e->b, &tg_build_tile(&e->b, r, col)->mx, TG_OP_mx_gemm);
   tg_mx_instr *mx = &in->mx;
-  tg_buffer halves = {.stride = tg_acc_rows(e->b.m), .count = 2};
+  tg_buffer halves = {.base = e->first_sum, .stride = tg_acc_rows(e->b.m), .count = 2};
   mx->format = e->g->format;
   if (e->t.swapped) {
     set_swapped(e, mx);
@@ -358,7 +358,8 @@ static void emit_cut_rows(emission *e, const tg_stage *stage, uint32_t r, uint32
     mx->sr_end = mx->sr && tap + 1 == taps;
     in->common.loop_count[2] = cuts;
     in->common.loop_begin[2] = begin + tap;
-    for (int l = 0; l < 2 && tap + 1 == taps; l++) {
+    bool closes = tap + 1 == taps && !e->second; /* of two products the second one does */
+    for (int l = 0; l < 2 && closes; l++) {
       in->common.loop_count[l] = e->k_loops[l];
       in->common.loop_begin[l] = begin;
     }

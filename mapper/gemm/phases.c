@@ -44,6 +44,10 @@ static void invoke(emission *e, const char *name) {
   uint64_t macs = (uint64_t)rows * (uint64_t)cols * (uint64_t)e->g->k;
   if (e->g->spread) macs *= (uint64_t)e->g->spread;
   invocation->macs[e->g->format] = macs;
+  if (e->g->second) {
+    invocation->macs[e->g->second->format] += (uint64_t)rows * (uint64_t)cols * (uint64_t)e->g->second->k;
+    invocation->key_nodes[TG_KEY_SECOND] = (uint32_t)e->g->second->node->id;
+  }
   if (e->t.members > 1) invocation->sum_bytes = sum_bytes(e);
   invocation->key_nodes[TG_KEY_PRODUCT] = (uint32_t)e->g->node->id;
   const tg_node *cast = tg_stochastic_store(e->kernel);
@@ -181,6 +185,8 @@ static tg_status emit_phase(tg_compile *c, const tg_kernel *kernel, int64_t phas
   if (status) return status;
   prepare(&e);
   if (tg_gemm_b_in_blocks(e.g, &e.t)) tg_gemm_order_b(c, e.g, &e.t);
+  const tg_gemm_tiling second = tg_gemm_second_tiling(&e.t);
+  if (e.g->second && tg_gemm_b_in_blocks(e.g->second, &second)) tg_gemm_order_b(c, e.g->second, &second);
   const char *name = tg_kernel_name(c, kernel);
   for (int64_t product = 0; product < e.g->products; product++)
     for (e.strip = 0; e.strip < tg_gemm_strips(&e.t); e.strip++) {

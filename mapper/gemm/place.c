@@ -209,6 +209,10 @@ void tg_gemm_set_sources(emission *e) {
   if (e->t.producers == 1) channels[TG_ROLE_MADE].full = channels[TG_ROLE_B].full; /* nobody else makes any */
   channels[TG_ROLE_A_NORTH].north = channels[TG_ROLE_A].north;
   channels[TG_ROLE_A_NORTH].source = north_source;
+  channels[TG_ROLE_SECOND_A].source = a_source;
+  channels[TG_ROLE_SECOND_B].source = b_source;
+  channels[TG_ROLE_SECOND_A_NORTH].north = channels[TG_ROLE_SECOND_A].north;
+  channels[TG_ROLE_SECOND_A_NORTH].source = north_source;
   channels[TG_ROLE_SCALARS].source = west_source;
   channels[TG_ROLE_OPERANDS_ONCE].source = north_source;
   channels[TG_ROLE_OPERANDS].source =

@@ -206,6 +206,9 @@ typedef struct tg_gemm {
   tg_gemm_column_sums column_sums;
   tg_gemm_prologue prologue;
   tg_gemm_pool pool;
+  /* Another product of as many rows and columns, whose results the drain finds in the accumulator beside these; of it
+   * all that is loaded and multiplied, and nothing of an epilogue. NULL: there is none. second.c */
+  const struct tg_gemm *second;
 } tg_gemm;
 
 /* Behind a prologue of A every other tile's results are stored by the context that would load blocks for the drain, where
@@ -249,8 +252,10 @@ tg_status tg_describe_gemm(tg_compile *c, const tg_kernel *kernel, int64_t phase
  * others, for each row that is handled at once, these. (epilogue_code.c) */
 enum { TG_DRAIN_ACCUMULATOR, TG_DRAIN_SUM_IN, TG_DRAIN_SUM_OUT, TG_DRAIN_SUM_STREAMS };
 static inline int tg_gemm_finish_sum_stream(const tg_gemm *g) { return 2 + g->epilogue_operand_count; }
+/* The accumulator of a second product has the place of the sum, of which there is none then. */
+static inline int tg_gemm_second_stream(const tg_gemm *g) { return tg_gemm_finish_sum_stream(g); }
 static inline int tg_gemm_finish_result_stream(const tg_gemm *g, int k) {
-  return 1 + g->epilogue_operand_count + (k ? k + (g->partials > 1) : 0);
+  return 1 + g->epilogue_operand_count + (k ? k + (g->partials > 1 || g->second) : 0);
 }
 /* Of row number `row` of those that it handles at a time, in place of a stream of row 0: the accumulator, operands that
  * rows do not share, and results have one each, behind all of row 0. -1: a row vector, which all rows share. */

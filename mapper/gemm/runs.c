@@ -27,9 +27,9 @@ bool tg_gemm_loads_runs(const tg_params *m, const tg_gemm *g, const tg_gemm_tili
                                x->step[0] * x->step[1] == 1 && x->channels == x->depth);
   bool whole =
       t->chunks * t->parts * t->members == 1 && t->kc == g->k && g->k % tg_mx_stationary(m, g->format) == 0;
-  return whole && pixels && !g->a_transposed && !t->patch && !g->spread && !g->prologue.result &&
-         !tg_gemm_a_both_ways(m, g, t) && !t->swapped && is_dense(g->a_m_radix, g->a_m_stride, g->k) &&
-         is_run(g->a, g->m, g->k, t->mt);
+  return whole && pixels && !g->a_transposed && !t->patch && !t->image_rows && !g->spread &&
+         !g->prologue.result && !tg_gemm_a_both_ways(m, g, t) && !t->swapped &&
+         is_dense(g->a_m_radix, g->a_m_stride, g->k) && is_run(g->a, g->m, g->k, t->mt);
 }
 
 bool tg_gemm_stores_runs(const tg_params *m, const tg_gemm *g, const tg_gemm_tiling *t, int result) {

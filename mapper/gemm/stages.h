@@ -21,14 +21,18 @@ typedef enum tg_gemm_stage {
   TG_STAGE_PROLOGUE,
   TG_STAGE_SUMS,
   TG_STAGE_DRAIN,
-  TG_STAGE_AROUND,  /* chunks to other producers */
-  TG_STAGE_RETURNS, /* blocks of sums to the first member */
-  TG_STAGE_EDGES    /* what lies beside the image of a pool */
+  TG_STAGE_AROUND,   /* chunks to other producers */
+  TG_STAGE_RETURNS,  /* blocks of sums to the first member */
+  TG_STAGE_EDGES,    /* what lies beside the image of a pool */
+  TG_STAGE_SECOND_A, /* of a second product: its loads, and what is multiplied of it */
+  TG_STAGE_SECOND_B,
+  TG_STAGE_SECOND_WHOLE_B,
+  TG_STAGE_SECOND_MULTIPLY
 } tg_gemm_stage;
 
 /* Loops: passes and chunks of K; passes and pieces of blocks as they are loaded, and as they are drained; rounds of
- * producers. */
-enum { TG_NEST_CHUNKS, TG_NEST_PIECES, TG_NEST_BLOCKS, TG_NEST_ROUNDS, TG_GEMM_NESTS };
+ * producers; passes and chunks of a second product. */
+enum { TG_NEST_CHUNKS, TG_NEST_PIECES, TG_NEST_BLOCKS, TG_NEST_ROUNDS, TG_NEST_SECOND, TG_GEMM_NESTS };
 
 /* All of them, in the order of each queue. */
 void tg_gemm_list_stages(const tg_params *m, const tg_gemm *gemm, const tg_gemm_tiling *t, tg_stages *out);

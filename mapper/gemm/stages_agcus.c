@@ -199,6 +199,7 @@ void tg_gemm_list_stages(const tg_params *m, const tg_gemm *g, const tg_gemm_til
   if (makes_a) add_vectors(&s, &x);
   for (tg_seat side = TG_SIDE_WEST; side < TG_SIDES; side++) {
     tg_stages_add_operands(&s, side);
+    if (g->second) tg_stages_add_second_operands(&s, side);
     if (t->producers) add_prologue_inputs(&s, side);
     if (g->prologue.stored) add_prologue_store(&s, side);
     add_results(&s, side);

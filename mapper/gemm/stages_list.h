@@ -31,4 +31,13 @@ void tg_stages_add_load(const tg_stages_list *s, tg_stage stage, tg_seat side, t
 /* Loads of A and B at a side; an operand that is resident comes first. */
 void tg_stages_add_operands(const tg_stages_list *s, tg_seat side);
 
+/* ---- second.c ---- */
+
+/* Loads of the operands of a second product at a side; and the stages of mx for both products, of which `add_whole_b` and
+ * `add_multiply` add those of one. */
+typedef void tg_stages_add_one(const tg_stages_list *s);
+void tg_stages_add_second_operands(const tg_stages_list *s, tg_seat side);
+void tg_stages_multiply_both(const tg_stages_list *s, tg_stages_add_one *add_whole_b,
+                             tg_stages_add_one *add_multiply);
+
 #endif

@@ -69,12 +69,15 @@ static void add_multiply(const tg_stages_list *s) {
     tg_stage_join(
         &stage,
         (tg_join){.channel = TG_ROLE_A_NORTH, .once = t->resident == TG_RESIDENT_A, .wait = 3, .post = 3});
-  if (t->whole_b && !t->kept) { /* which is there once for all */
-    tg_stage wait = {.kind = TG_STAGE_WHOLE_B, .seat = TG_UNIT_MX, .nest = TG_NEST_CHUNKS, .slots = 1};
-    tg_stage_join(&wait, (tg_join){.channel = TG_ROLE_B, .posts = TG_OF_NONE});
-    tg_stages_add(s->out, &wait);
-  }
   tg_stages_add(s->out, &stage);
+}
+
+/* It is there once for all. */
+static void add_whole_b(const tg_stages_list *s) {
+  if (!s->t->whole_b || s->t->kept) return;
+  tg_stage wait = {.kind = TG_STAGE_WHOLE_B, .seat = TG_UNIT_MX, .nest = TG_NEST_CHUNKS, .slots = 1};
+  tg_stage_join(&wait, (tg_join){.channel = TG_ROLE_B, .posts = TG_OF_NONE});
+  tg_stages_add(s->out, &wait);
 }
 
 /* ---- vx ---- */
@@ -128,9 +131,11 @@ static void add_prologue(const tg_stages_list *s) {
 /* What a VOP that sums, or drains, has to do with: the accumulator; where its sum or results go; sums so far. Which of
  * them, depends on the member and the part. */
 static void join_sums(const tg_stages_list *s, tg_stage *stage, bool pieces) {
-  tg_stage_join(
-      stage,
-      (tg_join){.channel = TG_ROLE_ACCUMULATOR, .once = pieces, .posts = TG_OF_NONE, .wait = TG_NEXT_SLOT});
+  tg_stage_join(stage, (tg_join){.channel = TG_ROLE_ACCUMULATOR,
+                                 .once = pieces,
+                                 .waits = TG_OF_ENDS,
+                                 .posts = TG_OF_NONE,
+                                 .wait = TG_NEXT_SLOT});
   tg_stage_join(stage,
                 (tg_join){.channel = TG_ROLE_OUT, .fills = true, .wait = TG_NEXT_SLOT, .post = TG_NEXT_SLOT});
   if (s->t->members > 1)
@@ -139,9 +144,11 @@ static void join_sums(const tg_stages_list *s, tg_stage *stage, bool pieces) {
                                    .once = true,
                                    .wait = TG_NEXT_SLOT,
                                    .post = TG_NEXT_SLOT});
-  tg_stage_join(
-      stage,
-      (tg_join){.channel = TG_ROLE_ACCUMULATOR, .once = pieces, .waits = TG_OF_NONE, .post = TG_NEXT_SLOT});
+  tg_stage_join(stage, (tg_join){.channel = TG_ROLE_ACCUMULATOR,
+                                 .once = pieces,
+                                 .waits = TG_OF_NONE,
+                                 .posts = TG_OF_ENDS,
+                                 .post = TG_NEXT_SLOT});
   if (s->t->members == 1) return;
   tg_stage_join(stage, (tg_join){.channel = TG_ROLE_RECEIVED, .wait = TG_NEXT_SLOT, .post = TG_NEXT_SLOT});
   tg_stage_join(stage,
@@ -172,7 +179,8 @@ static void join_operands(const tg_stages_list *s, tg_stage *stage, bool in_slot
 /* The parts of K before the last one, and the rounding, or transposition, of a whole sum: instructions of each. */
 static uint32_t sums(const tg_stages_list *s) {
   uint32_t rounded = s->g->sum_kind == TG_STREAM_BF16SR;
-  return (s->t->parts > 2 ? 2 : s->t->parts - 1) + rounded + s->t->swapped + (s->t->pool_rows > 0);
+  uint32_t transposed = s->t->swapped ? 1 + (s->g->second != NULL) : 0;
+  return (s->t->parts > 2 ? 2 : s->t->parts - 1) + rounded + transposed + (s->t->pool_rows > 0);
 }
 
 static void add_sums(const tg_stages_list *s) {
@@ -320,7 +328,12 @@ static uint32_t result_sends(const tg_stages_list *s) {
 
 void tg_gemm_list_units(const tg_params *m, const tg_gemm *g, const tg_gemm_tiling *t, tg_stages *out) {
   tg_stages_list s = {m, g, t, out};
-  add_multiply(&s);
+  if (g->second) {
+    tg_stages_multiply_both(&s, add_whole_b, add_multiply);
+  } else {
+    add_whole_b(&s);
+    add_multiply(&s);
+  }
   if (!t->ring) add_ready(&s);
   add_edges(&s);
   if (g->prologue.result) add_prologue(&s);

@@ -30,9 +30,11 @@ static void set_stream(const emission *e, tg_stream *s, int kind, const place *a
   if (most < at->buffer->banks) s->banks = most;
 }
 
-static void set_accumulator(const emission *e, tg_stream *s, const step *step) {
+/* From row number `first` of a half on. */
+static void set_accumulator(const emission *e, tg_stream *s, const step *step, uint32_t first) {
   s->kind = TG_STREAM_ACC;
   set_place(&s->at, &step->accumulator);
+  s->at.base += first;
   uint32_t each = tg_gemm_ring_rows(&e->t);
   s->at.base += (int64_t)step->first * each;
   if (step->in_pieces) s->at.delta[2] = each;
@@ -106,6 +108,7 @@ static void set_rows_at_once(const emission *e, tg_vx_instr *vop, uint32_t rows)
   vop->rows /= rows;
   vop->row_count[1] /= rows;
   take_rows(e, vop, TG_DRAIN_ACCUMULATOR, rows);
+  if (e->second) take_rows(e, vop, tg_gemm_second_stream(e->g), rows);
   for (int x = 0; x < e->g->epilogue_operand_count; x++)
     if (!tg_is_row_vector(&e->g->epilogue_operands[x])) take_rows(e, vop, 1 + x, rows);
   for (int k = 0; k < e->g->outs; k++) take_rows(e, vop, tg_gemm_finish_result_stream(e->g, k), rows);
@@ -125,7 +128,11 @@ tg_instr *tg_gemm_push_step(emission *e, uint32_t r, uint32_t col, const step *s
   vop->row_count[1] = rows;
   vop->row_count[2] = groups;
   vop->j_count[0] = vop->j_count[1] = 1;
-  if (step->accumulator.buffer) set_accumulator(e, tg_stream_of_mut(vop, TG_DRAIN_ACCUMULATOR), step);
+  if (step->accumulator.buffer) set_accumulator(e, tg_stream_of_mut(vop, TG_DRAIN_ACCUMULATOR), step, 0);
+  if (step->second.buffer)
+    set_stream(e, tg_stream_of_mut(vop, tg_gemm_second_stream(e->g)), TG_STREAM_FP32, &step->second, step);
+  else if (e->second)
+    set_accumulator(e, tg_stream_of_mut(vop, tg_gemm_second_stream(e->g)), step, e->second->first_sum);
   bool finish = step->segment == TG_DRAIN_FINISH;
   if (finish) set_epilogue_operands(e, vop, step);
   if (finish && tg_gemm_rounds_results(e->g)) set_rounding(e, vop, r, col, TG_KEY_STORE, true);

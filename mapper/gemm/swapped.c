@@ -30,10 +30,17 @@ void tg_gemm_write_transposition(const tg_gemm *g, tg_mc *mc) {
   for (int i = 0; i < (int)g->m; i++) tg_mc_store(mc, row_stream(i), true, rows[i]);
 }
 
-/* Rows of the VOP: groups of 2P columns. */
-void tg_gemm_emit_transposition(tg_gemm_emission *e, const tg_stage *stage, uint32_t r, uint32_t col) {
+tg_buffer tg_gemm_transposed_buffer(const tg_gemm_emission *e, uint32_t product) {
+  const tg_buffer *all = &e->channels[TG_ROLE_ROUNDED].ring;
+  uint32_t rows = all->rows / (e->second ? 2 : 1);
+  return tg_buffer_part(e->b.m, all, product * rows, rows);
+}
+
+/* Of a product whose sums are from row number `first` of a half on. Rows of the VOP: groups of 2P columns. */
+static void transpose(tg_gemm_emission *e, const tg_stage *stage, uint32_t r, uint32_t col, uint32_t product,
+                      uint32_t first, bool last) {
   const tg_params *m = e->b.m;
-  const tg_buffer *sums = &e->channels[TG_ROLE_ROUNDED].ring;
+  const tg_buffer sums = tg_gemm_transposed_buffer(e, product);
   uint32_t lanes = tg_lanes(m), vector = tg_kind_flits(m, TG_STREAM_FP32, lanes),
            length = tg_kind_flits(m, TG_STREAM_FP32, e->t.nt);
   tg_instr *in = tg_build_push(&e->b, &tg_build_tile(&e->b, r, col)->vx, TG_OP_vx_vop);
@@ -52,17 +59,22 @@ void tg_gemm_emit_transposition(tg_gemm_emission *e, const tg_stage *stage, uint
   tg_buffer halves = {.stride = tg_acc_rows(m), .count = 2};
   from->kind = TG_STREAM_ACC;
   tg_set_rotating(&from->at, &halves, 0, TG_ROTATE_EACH);
-  from->at.base += lanes - 1;
+  from->at.base += first + lanes - 1;
   from->row[2] = lanes;
   from->j[1] = -1;
   for (uint32_t i = 0; i < e->t.mt; i++) {
     tg_stream *to = tg_stream_of_mut(vop, row_stream(i));
     to->kind = TG_STREAM_FP32;
     to->store = 1;
-    tg_buffer row = tg_buffer_part(m, sums, i * length, length);
+    tg_buffer row = tg_buffer_part(m, &sums, i * length, length);
     tg_set_operand(&to->at, &row, false);
     to->banks = row.banks;
     to->row[2] = vector;
   }
-  tg_gemm_meet(e, stage, tg_gemm_bit(TG_ROLE_ACCUMULATOR), in, r, col, true, true);
+  tg_gemm_meet(e, stage, tg_gemm_bit(TG_ROLE_ACCUMULATOR), in, r, col, !product, last);
+}
+
+void tg_gemm_emit_transposition(tg_gemm_emission *e, const tg_stage *stage, uint32_t r, uint32_t col) {
+  transpose(e, stage, r, col, 0, 0, !e->second);
+  if (e->second) transpose(e, stage, r, col, 1, e->second->first_sum, true);
 }

@@ -24,10 +24,8 @@ static bool has_resident_chunks(const search *s, const tg_gemm_tiling *t) {
 /* May all chunks of B stay, while those of A come anew with each pass? They are loaded before the first one,
  * down the columns. */
 static bool may_hold_whole_b(const search *s, const tg_gemm_tiling *t) {
-  return (t->split == TG_SPLIT_ROWS || (t->split == TG_SPLIT_OUTPUT && t->alike == 1)) &&
-         t->members * t->parts == 1 && (t->chunks > 1 || t->sent) && t->passes_n == 1 && t->passes_m > 1 &&
-         !s->g->spread && (int64_t)t->chunks * t->kc == s->g->k &&
-         t->kc % tg_mx_stationary(s->m, s->g->format) == 0 && tg_search_chunks_share_out(s, t);
+  return t->members * t->parts == 1 && (t->chunks > 1 || t->sent || s->g->second) && !s->g->spread &&
+         tg_search_may_hold_whole_b(s->m, s->g, t);
 }
 
 /* May all of B be there before the section begins, where it is looked for? Chunks of it must have banks of their own, or
@@ -37,7 +35,7 @@ static bool may_keep_b(const search *s, const tg_gemm_tiling *t) {
   bool there =
       t->split == (tg_split)g->kept.split && (g->keeps == TG_KEEPS_B_ANYWHERE || t->nt == g->kept.columns);
   bool in_chunks = (int64_t)t->chunks * t->kc == g->k && t->kc % tg_mx_stationary(s->m, g->format) == 0 &&
-                   tg_search_chunks_share_out(s, t);
+                   tg_search_chunks_share_out(s->m, s->g, t);
   return there && t->passes_n == 1 && t->members * t->alike * t->parts == 1 && !t->patch &&
          (t->chunks == 1 || in_chunks);
 }

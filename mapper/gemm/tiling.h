@@ -79,8 +79,24 @@ typedef struct tg_gemm_tiling {
   bool one_out;         /* in a ring, or behind producers: one piece on its way out has room, not two */
   bool epilogue_operands_west; /* blocks of epilogue operands come from the west to all tiles, or to half of
                                   them */
-  double cycles;               /* estimate */
+  struct {
+    uint32_t kc, chunks;
+    bool whole_b;
+  } second; /* of a second product, whose blocks are the same, what it has of its own: tg_gemm_second_tiling */
+  double cycles; /* estimate */
 } tg_gemm_tiling;
+
+/* The second product as if it were cut by itself. second.c */
+tg_gemm_tiling tg_gemm_second_tiling(const tg_gemm_tiling *t);
+/* May a second product have the blocks of this tiling? */
+bool tg_gemm_may_have_second(const tg_gemm *gemm, const tg_gemm_tiling *t);
+/* Rows of the accumulator that a tile's block takes: of one product, and of all. */
+static inline uint64_t tg_gemm_block_sums(const tg_params *m, const tg_gemm_tiling *t) {
+  return t->swapped ? t->nt : (uint64_t)t->mt * (t->nt / tg_lanes(m));
+}
+static inline uint64_t tg_gemm_all_sums(const tg_params *m, const tg_gemm *gemm, const tg_gemm_tiling *t) {
+  return tg_gemm_block_sums(m, t) * (gemm->second ? 2 : 1);
+}
 
 /* Columns of C that a tile has of a block. */
 static inline uint32_t tg_gemm_own_columns(const tg_gemm_tiling *t) { return t->own ? t->own : t->nt; }

@@ -11,7 +11,7 @@
 /* What a tiling follows from: the product, in which values stand for how they are stored and nothing else. What is not
  * known to be of no account stays in the key, so that two keys are rather different than equal. */
 typedef struct key {
-  tg_gemm gemm;
+  tg_gemm gemm, second;
   uint32_t banks; /* that others have left */
 } key;
 
@@ -41,10 +41,7 @@ static void set_operands(const tg_gemm *g, tg_gemm *out) {
 }
 
 /* Names, by which microcode finds operands, have no part in a tiling, nor have places in DRAM. */
-static void make_key(const tg_compile *c, const tg_gemm *g, key *out) {
-  memset(out, 0, sizeof *out);
-  out->banks = c->m->banks;
-  tg_gemm *k = &out->gemm;
+static void set_product(const tg_gemm *g, tg_gemm *k) {
   *k = *g;
   k->node = NULL;
   k->a = stored_as(g->a);
@@ -63,6 +60,14 @@ static void make_key(const tg_compile *c, const tg_gemm *g, key *out) {
     k->prologue.vectors[v].name.value = stored_as(g->prologue.vectors[v].name.value);
   memset(k->prologue.names, 0, sizeof k->prologue.names);
   k->pool.kernel = NULL; /* there are windows */
+  k->second = NULL;      /* it has k's */
+}
+
+static void make_key(const tg_compile *c, const tg_gemm *g, key *out) {
+  memset(out, 0, sizeof *out);
+  out->banks = c->m->banks;
+  set_product(g, &out->gemm);
+  if (g->second) set_product(g->second, &out->second);
 }
 
 typedef struct answer {

@@ -23,7 +23,7 @@ static void consider_prologue_egress(search *s, tg_gemm_tiling t) {
   t.prologue_sent = tg_search_pieces(t.mt / t.alike, tg_kind_flits(m, s->g->prologue.result_kind, t.kc),
                                      tg_gemm_prologue_share(m, &t));
   if (!t.sent || !t.prologue_sent || !tg_gemm_prologue_sends_fit(s->g, &t)) return;
-  for (int whole = 0; whole <= tg_search_chunks_share_out(s, &t); whole++) {
+  for (int whole = 0; whole <= tg_search_chunks_share_out(s->m, s->g, &t); whole++) {
     t.whole_b = whole;
     tg_search_consider(s, t, TG_RESIDENT_NONE);
   }

@@ -8,6 +8,8 @@
 
 typedef tg_tiling_search search;
 
+enum { MOST_SECOND = 4 }; /* ways of a second product beside one of the first */
+
 /* Of two tilings about as fast, that with less to load and store. */
 #define TRAFFIC_WEIGHT 0.05
 
@@ -24,7 +26,7 @@ static tg_need need_of(const search *s, const tg_gemm_tiling *t) {
   const tg_params *m = s->m;
   tg_channel_plan plans[TG_GEMM_ROLES];
   tg_need need = {{0}};
-  uint64_t rows = t->swapped ? t->nt : (uint64_t)t->mt * (t->nt / tg_lanes(m));
+  uint64_t rows = tg_gemm_all_sums(m, s->g, t);
   if (rows <= tg_acc_rows(m) || !s->found) {
     tg_gemm_plan_channels(m, s->g, t, plans);
     need = tg_need_of_channels(m, plans, TG_GEMM_ROLES);
@@ -54,7 +56,8 @@ static bool alike(const tg_gemm_tiling *a, const tg_gemm_tiling *b) {
   return a->split == b->split && a->patch == b->patch && a->resident == b->resident && a->mt == b->mt &&
          a->nt == b->nt && a->own == b->own && a->alike == b->alike && a->swapped == b->swapped &&
          a->whole_b == b->whole_b && a->paired == b->paired && a->strips == b->strips &&
-         a->producers == b->producers && tg_gemm_slabs(a) == tg_gemm_slabs(b);
+         a->producers == b->producers && tg_gemm_slabs(a) == tg_gemm_slabs(b) &&
+         a->second.whole_b == b->second.whole_b;
 }
 
 /* Keeps the best of those that are alike. */
@@ -87,9 +90,8 @@ static bool is_apart(const search *s, const tg_gemm_tiling *t) {
   return s->found && (t->joined > 1 || t->own) && !s->c->options.any_tiling;
 }
 
-void tg_search_consider(search *s, tg_gemm_tiling t, tg_resident resident) {
+static void consider(search *s, tg_gemm_tiling t) {
   tg_stages stages;
-  t.resident = resident;
   t.column_sums_egress = t.egress;
   t.one_out = false;
   if (t.ring || t.producers) t.one_out = !fits(s, &t);
@@ -105,6 +107,7 @@ void tg_search_consider(search *s, tg_gemm_tiling t, tg_resident resident) {
     tg_need all = need;
     tg_need_stages(&all, &stages);
     if (!suffices(s, &all)) continue;
+    s->fitting++;
     t.cycles = tg_gemm_cycles(s->c, s->g, &t, &stages);
     double compared = rank(s, &t, &stages);
     if (is_apart(s, &t)) {
@@ -121,9 +124,42 @@ void tg_search_consider(search *s, tg_gemm_tiling t, tg_resident resident) {
   }
 }
 
-bool tg_search_chunks_share_out(const search *s, const tg_gemm_tiling *t) {
-  uint32_t chunk = t->kc * tg_gemm_b_row(s->m, s->g, t), bank = tg_bank_rows(s->m);
-  return s->g->b_transposed || chunk % bank == 0 || bank % chunk == 0;
+bool tg_search_chunks_share_out(const tg_params *m, const tg_gemm *g, const tg_gemm_tiling *t) {
+  uint32_t chunk = t->kc * tg_gemm_b_row(m, g, t), bank = tg_bank_rows(m);
+  return g->b_transposed || chunk % bank == 0 || bank % chunk == 0;
+}
+
+bool tg_search_may_hold_whole_b(const tg_params *m, const tg_gemm *g, const tg_gemm_tiling *t) {
+  return (t->split == TG_SPLIT_ROWS || (t->split == TG_SPLIT_OUTPUT && t->alike == 1)) && t->passes_n == 1 &&
+         t->passes_m > 1 && (int64_t)t->chunks * t->kc == g->k &&
+         t->kc % tg_mx_stationary(m, g->format) == 0 && tg_search_chunks_share_out(m, g, t);
+}
+
+/* What a second product has of its own: chunks of K, a power of two of them, as few as have room and twice as many; and
+ * all of its B, or a chunk at a time. */
+static void consider_second(search *s, tg_gemm_tiling t) {
+  const tg_gemm *g = s->g->second;
+  int64_t side = tg_mx_stationary(s->m, g->format), blocks = tg_div_up(g->k, side);
+  uint32_t before = s->fitting;
+  for (int64_t chunks = 1, last = 0; chunks <= blocks && s->fitting < before + MOST_SECOND; chunks *= 2) {
+    t.second.kc = (uint32_t)(tg_div_up(blocks, chunks) * side);
+    t.second.chunks = (uint32_t)tg_div_up(g->k, t.second.kc);
+    t.second.whole_b = false;
+    if (t.second.chunks == last || t.second.kc >= 1 << 20) continue;
+    last = t.second.chunks;
+    consider(s, t);
+    const tg_gemm_tiling own = tg_gemm_second_tiling(&t);
+    t.second.whole_b = tg_search_may_hold_whole_b(s->m, g, &own);
+    if (t.second.whole_b) consider(s, t);
+  }
+}
+
+void tg_search_consider(search *s, tg_gemm_tiling t, tg_resident resident) {
+  t.resident = resident;
+  if (!s->g->second)
+    consider(s, t);
+  else if (tg_gemm_may_have_second(s->g, &t) && tg_gemm_all_sums(s->m, s->g, &t) <= tg_acc_rows(s->m))
+    consider_second(s, t);
 }
 
 /* Rows that leave at once, in whole blocks that column sums are of, or the largest part of one that all of it

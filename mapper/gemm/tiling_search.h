@@ -21,7 +21,7 @@ typedef struct tg_tiling_search {
   tg_gemm_candidates near; /* by rank */
   tg_gemm_tiling apart;    /* the best one that must be clearly faster, */
   double apart_rank;       /* and its rank; 0: there is none */
-  uint32_t considered;
+  uint32_t considered, fitting;
   tg_shortage lacks; /* until something fits: what the closest tiling lacks */
 } tg_tiling_search;
 
@@ -34,7 +34,9 @@ bool tg_search_is_slower(const tg_tiling_search *s, const tg_gemm_tiling *t);
 /* The tiling with that operand resident: the best one so far, if it fits and is. */
 void tg_search_consider(tg_tiling_search *s, tg_gemm_tiling t, tg_resident resident);
 /* Is there room in banks for all chunks of B behind each other, so that of each the GEMM owns its own? */
-bool tg_search_chunks_share_out(const tg_tiling_search *s, const tg_gemm_tiling *t);
+bool tg_search_chunks_share_out(const tg_params *m, const tg_gemm *gemm, const tg_gemm_tiling *t);
+/* May all chunks of B be there for all passes over rows, were they loaded before the first one? */
+bool tg_search_may_hold_whole_b(const tg_params *m, const tg_gemm *gemm, const tg_gemm_tiling *t);
 /* Rows of `nt` elements that leave at once; each result has its part of the room at the AGCU. */
 uint32_t tg_search_rows_out(const tg_tiling_search *s, uint32_t nt);
 /* The longest pieces of `rows` rows that leave in at most `most` flits; 0: there are none. */

@@ -66,7 +66,7 @@ static double ring_cycles(const product *s) {
   return (double)t->mt / (t->members * rows) * (add + vop + t->ring_pieces * (finish + vop + out));
 }
 
-/* Of a VOP that transposes a block, and those that finish its pieces: groups of rows in flight may not be full. */
+/* Of a VOP that transposes a block, for each product, and those that finish its pieces: groups of rows in flight may not be full. */
 static double swapped_cycles(const product *s) {
   const tg_gemm_tiling *t = s->t;
   const int *words = s->g->swapped_words;
@@ -74,7 +74,7 @@ static double swapped_cycles(const product *s) {
   double transposed = words[TG_SWAPPED_BEGIN] + (double)words[TG_SWAPPED_ROWS] * tg_lanes(s->m) +
                       words[TG_SWAPPED_END],
          vop = 2 * latency + 2;
-  return (double)tg_div_up(columns, latency) * latency * transposed + vop +
+  return ((double)tg_div_up(columns, latency) * latency * transposed + vop) * (s->g->second ? 2 : 1) +
          (double)t->mt / t->mr *
              ((double)tg_div_up(t->mr * columns, latency) * latency * words[TG_SWAPPED_FINISH] + vop);
 }

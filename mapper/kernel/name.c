@@ -23,6 +23,7 @@ static void add_nodes(op_list *list, tg_node *const *nodes, size_t count) {
 static void add_kernel(op_list *list, const tg_kernel *kernel) {
   for (int i = 0; i < TG_PROLOGUES; i++)
     add_nodes(list, kernel->prologue[i].nodes, kernel->prologue[i].count);
+  if (kernel->second) add_nodes(list, &kernel->second->root, 1);
   if (kernel->root) add_nodes(list, &kernel->root, 1);
   if (kernel->root && kernel->kind == TG_KERNEL_REDUCE)
     add_nodes(list, kernel->more_roots, (size_t)kernel->more_count);

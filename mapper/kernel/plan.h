@@ -66,6 +66,9 @@ typedef struct tg_kernel {
   const struct tg_kernel
       *pool; /* GEMM: the MaxPool of its result, computed with it, whose output is the kernel's: the
                                    kernel that would be alone, or NULL */
+  const struct tg_kernel
+      *second; /* GEMM: another product, whose result `fused` takes as that of the root: the kernel
+                                     that would be alone, or NULL */
   const struct tg_kernel *scores, *softmax; /* ATTENTION: kernels that would be alone, outputs and all */
 } tg_kernel;
 

@@ -145,6 +145,7 @@ static tg_status parse_field(parser *p, const char *key, tg_kernel *kernel) {
   if (!strcmp(key, "beside")) return parse_value(p, &kernel->beside);
   if (!strcmp(key, "column_sums")) return parse_inner(p, &kernel->column_sums);
   if (!strcmp(key, "pool")) return parse_inner(p, &kernel->pool);
+  if (!strcmp(key, "second")) return parse_inner(p, &kernel->second);
   if (!strcmp(key, "scores")) return parse_inner(p, &kernel->scores);
   if (!strcmp(key, "softmax")) return parse_inner(p, &kernel->softmax);
   return expected(p, "a field of a kernel before this");
@@ -240,6 +241,7 @@ static void store_results(tg_compile *c, const tg_kernel *kernel) {
 /* What products load, once all know what is stored. */
 static void resolve(const tg_compile *c, tg_kernel *kernel) {
   kernel->operands = tg_resolve_operands(c, kernel->root);
+  if (kernel->second) resolve(c, (tg_kernel *)kernel->second);
   if (kernel->scores) resolve(c, (tg_kernel *)kernel->scores);
 }
 

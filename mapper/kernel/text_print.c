@@ -78,6 +78,7 @@ static void print_kernel(FILE *out, const tg_compile *c, const tg_kernel *kernel
   if (kernel->beside) print_values(out, "beside", (tg_value *const *)&kernel->beside, 1);
   print_inner(out, c, "column_sums", kernel->column_sums);
   print_inner(out, c, "pool", kernel->pool);
+  print_inner(out, c, "second", kernel->second);
   print_inner(out, c, "scores", kernel->scores);
   print_inner(out, c, "softmax", kernel->softmax);
 }

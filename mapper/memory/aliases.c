@@ -53,6 +53,7 @@ static bool reads_in_place(const tg_compile *c, const tg_kernel *kernel, const t
       prologue_is_in_the_way(c, kernel, old))
     return false;
   if (product && tg_product_loads(c, kernel, 0, old)) return false;
+  if (kernel->second && tg_product_loads(c, kernel->second, 0, old)) return false;
   for (size_t n = 0; n < kernel->fused_count; n++)
     for (int i = 0; i < kernel->fused[n]->input_count; i++) {
       const tg_value *operand = tg_in(kernel->fused[n], i);

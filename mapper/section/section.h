@@ -13,12 +13,14 @@ enum {
   TG_CTX_AUX = 1,
   TG_CTX_STORE = 2,
   TG_CTX_COLUMN_SUMS = 3, /* of a product, or */
-  TG_CTX_PROLOGUE = 3,    /* what a prologue of one makes */
+  TG_CTX_PROLOGUE = 3,    /* what a prologue of one makes, or */
+  TG_CTX_SECOND = 3,      /* operands of a second product */
   TG_CONTEXTS = 4,
 };
 
-/* Entries of the key table by use: accumulators of a product, results that a store rounds. */
-enum { TG_KEY_PRODUCT = 0, TG_KEY_STORE = 1 };
+/* Entries of the key table by use: accumulators of a product, results that a store rounds, accumulators of a second
+ * product. */
+enum { TG_KEY_PRODUCT = 0, TG_KEY_STORE = 1, TG_KEY_SECOND = 2 };
 
 /* By which AGCUs results leave: a tile's by the west one of its row or the north one of its column, in a
  * checkerboard, or all or three of four by one kind of AGCU, while the other kind has more to load. */
