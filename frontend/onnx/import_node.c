@@ -124,6 +124,27 @@ static tg_status find_scales(tg_import *import, const Onnx__NodeProto *proto, tg
   return TG_OK;
 }
 
+/* --- ConstantOfShape with an integer that its attribute, a double, does not hold: that integer expanded --- */
+
+static tg_status find_wide_fill(tg_import *import, const Onnx__NodeProto *proto, tg_value ***values,
+                                bool *out_found) {
+  const Onnx__AttributeProto *a = tg_import_find_attribute(proto, "value");
+  tg_value *fill;
+  *out_found = false;
+  if (!a || !a->t) return TG_OK;
+  if (tg_onnx_tensor(import->graph, a->t, proto->name, import->path, &fill, import->diag)) return TG_INVALID;
+  if (tg_value_elements(fill) != 1 || !tg_dtype_is_integer(fill->dtype) ||
+      tg_is_double(tg_load_i64(fill->data, fill->dtype, 0)))
+    return TG_OK;
+  tg_graph *graph = import->graph;
+  tg_value **list = TG_NEW_ARRAY(graph->arena, tg_value *, 2);
+  list[0] = tg_graph_add_constant(graph, proto->name, fill->dtype, 0, NULL, fill->data, false);
+  list[1] = (*values)[0];
+  *values = list;
+  *out_found = true;
+  return TG_OK;
+}
+
 /* --- Constant: no node, a constant --- */
 
 static tg_status import_constant(tg_import *import, const Onnx__NodeProto *proto) {
@@ -291,6 +312,16 @@ static tg_status import_node(tg_import *import, const Onnx__NodeProto *proto, in
   int count = (int)proto->n_input + (op == TG_OP_GRADIENT);
   if (op == TG_OP_RESIZE && import->opset < 9 && find_scales(import, proto, &inputs, &count))
     return TG_INVALID;
+  if (op == TG_OP_CONSTANT_OF_SHAPE) {
+    bool expands;
+    if (find_wide_fill(import, proto, &inputs, &expands)) return TG_INVALID;
+    if (expands) {
+      tg_node *expand =
+          tg_graph_add_node(import->graph, TG_OP_EXPAND, proto->name, inputs, 2, NULL, position);
+      read_metadata(proto, import->graph, expand);
+      return define_results(import, proto, expand);
+    }
+  }
   tg_node *node;
   if (!control)
     node = tg_graph_add_node(import->graph, op, proto->name, inputs, count, NULL, position);
