@@ -312,6 +312,10 @@ def resized_by_scales(kit):
                 kit.case("resize_scale_%d_of_%d_%s" % (round(100 * scale), size, mode), "Resize", [x, None, kit.f4([1, 1, scale])],
                          [x[:, :, np.clip(at, 0, size - 1)].copy()], 19, constants=(2,), mode="nearest", nearest_mode="floor",
                          coordinate_transformation_mode=mode)
+    for scale, at in ((1.3, [0, 1, 1]), (1.1, [0, 1, 1]), (1.2, [0, 1, 1])):  # the middle of three elements is that of three elements
+        x = kit.normal(1, 5, 3)
+        kit.case("resize_symmetric_middle_%d" % round(100 * scale), "Resize", [x, None, kit.f4([1, 1, scale])], [x[:, :, at].copy()], 21, constants=(2,),
+                 mode="nearest", nearest_mode="floor", coordinate_transformation_mode="half_pixel_symmetric")
 
 
 def running_statistics(kit):
