@@ -51,6 +51,12 @@ void tg_store_f32(void *data, tg_dtype dtype, size_t index, float value);
 int64_t tg_load_i64(const void *data, tg_dtype dtype, size_t index);
 void tg_store_i64(void *data, tg_dtype dtype, size_t index, int64_t value);
 
+/* Does a double hold it? */
+static inline bool tg_is_double(int64_t number) {
+  double nearest = (double)number;
+  return nearest < 0x1p63 && (int64_t)nearest == number;
+}
+
 /* As tg_store_f32, of a double, which rounds once. */
 void tg_store_f64(void *data, tg_dtype dtype, size_t index, double value);
 

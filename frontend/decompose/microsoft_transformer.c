@@ -54,6 +54,12 @@ static tg_status attend(tg_build *b, const tg_node *node, const attention *a, tg
                         tg_diag *diag) {
   tg_value *mask = a->bias;
   const scores *s = &a->sizes;
+  bool causal = tg_attr_int(node, TG_ATTR_UNIDIRECTIONAL) != 0;
+  int64_t before = a->past_key ? a->past_key->dims[2].size : 0;
+  if (causal && s->queries > 1 && s->queries < s->keys - before)
+    return tg_fail(diag, TG_INVALID,
+                   "%" PRId64 " queries of %" PRId64 " keys have no order, which unidirectional needs",
+                   s->queries, s->keys - before);
   bool dummy = a->mask && a->mask->rank == 2 && a->mask->dims[1].size == 1 && s->keys > 1;
   if (a->bias && (a->bias->rank != 4 || !is_float(a->bias)))
     return tg_fail(diag, TG_INVALID, "attention_bias does not have rank 4");
@@ -69,7 +75,8 @@ static tg_status attend(tg_build *b, const tg_node *node, const attention *a, tg
   if (b->failed) return TG_OK;
   tg_value *operands[] = {a->q, a->k, a->v, mask, a->past_key, a->past_value};
   tg_node *onnx = tg_graph_add_node(b->graph, TG_OP_ATTENTION, b->name, operands, 6, b->before, -1);
-  tg_attr_set_int(onnx, TG_ATTR_IS_CAUSAL, tg_attr_int(node, TG_ATTR_UNIDIRECTIONAL) != 0);
+  tg_attr_set_int(onnx, TG_ATTR_IS_CAUSAL,
+                  causal && s->queries > 1); /* one query is the last: all keys are before it */
   tg_attr_set_int(onnx, TG_ATTR_Q_NUM_HEADS, a->heads);
   tg_attr_set_int(onnx, TG_ATTR_KV_NUM_HEADS, a->heads);
   double scale = tg_attr_float(node, TG_ATTR_SCALE); /* 0: not given */

@@ -50,9 +50,9 @@ static double source(const resize *r, const axis_plan *p, int64_t i) {
     return p->roi[0] * last + (width == 1 ? (p->roi[1] - p->roi[0]) * last / 2
                                           : x * (p->roi[1] - p->roi[0]) * last / (width - 1));
   if (is(r->coordinates, "pytorch_half_pixel") && p->to == 1) return 0;
-  double offset = 0;
-  if (is(r->coordinates, "half_pixel_symmetric")) offset = (double)p->from / 2 * (1 - (double)p->to / width);
-  return offset + unscaled(p, x + 0.5, 0.5);
+  if (is(r->coordinates, "half_pixel_symmetric")) /* from the middle of both, which so is exact */
+    return unscaled(p, x + 0.5 - (double)p->to / 2, 0) + (double)p->from / 2 - 0.5;
+  return unscaled(p, x + 0.5, 0.5);
 }
 
 static tg_status check_modes(const resize *r, tg_diag *diag) {

@@ -134,6 +134,9 @@ tg_status tg_infer_absorb_pads(tg_graph *graph, tg_node *node, tg_diag *diag) {
     if (!tg_is_constant(value) || tg_value_elements(value) != 1 || value->dtype != x->dtype)
       return tg_fail(diag, TG_INVALID, "constant_value is no constant of the data's type");
     bool floats = tg_dtype_is_float(value->dtype);
+    if (!floats && !tg_is_double(tg_load_i64(value->data, value->dtype, 0)))
+      return tg_fail(diag, TG_INVALID, "constant_value is %" PRId64 ", which no double holds",
+                     tg_load_i64(value->data, value->dtype, 0));
     tg_attr_set_float(node, TG_ATTR_VALUE,
                       floats ? (double)tg_load_f32(value->data, value->dtype, 0)
                              : (double)tg_load_i64(value->data, value->dtype, 0));

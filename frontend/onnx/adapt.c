@@ -135,28 +135,11 @@ static tg_status adapt_pad(tg_import *import, const Onnx__NodeProto *proto, tg_n
   return TG_OK;
 }
 
-/* Before opset 9 scales were an attribute, a list of floats. */
-static tg_status adapt_scales(tg_import *import, const Onnx__AttributeProto *scales, tg_node *node) {
-  int64_t factors[TG_MAX_RANK];
-  if (scales->n_floats > TG_MAX_RANK)
-    return tg_fail(import->diag, TG_INVALID, "attribute \"scales\" is no list of at most %d", TG_MAX_RANK);
-  for (size_t i = 0; i < scales->n_floats; i++) {
-    float scale = scales->floats[i];
-    factors[i] = scale >= 1 && scale < 1 << 20 ? (int64_t)scale : 0;
-    if ((float)factors[i] != scale)
-      return tg_fail(import->diag, TG_INVALID, "attribute \"scales\": %g is no whole factor", (double)scale);
-  }
-  tg_attr_set_ints(import->graph, node, TG_ATTR_FACTORS, factors, (int)scales->n_floats);
-  return TG_OK;
-}
-
 /* Upsample, and Resize of opset 10, have one way to count, which needed no attribute. */
-static tg_status adapt_resize(tg_import *import, const Onnx__NodeProto *proto, tg_node *node) {
-  if (import->opset > 10) return TG_OK;
-  const Onnx__AttributeProto *scales = find(proto, "scales");
+static void adapt_resize(const tg_import *import, tg_node *node) {
+  if (import->opset > 10) return;
   tg_attr_set_text(import->graph, node, TG_ATTR_COORDINATE_MODE, "asymmetric");
   tg_attr_set_text(import->graph, node, TG_ATTR_NEAREST_MODE, "floor");
-  return scales ? adapt_scales(import, scales, node) : TG_OK;
 }
 
 /* Their parameters, of those that have some. */
@@ -224,7 +207,7 @@ tg_status tg_import_adapt(tg_import *import, const Onnx__NodeProto *proto, tg_no
   case TG_OP_LP_POOL:
   case TG_OP_GLOBAL_LP_POOL: return adapt_order(import, proto, node);
   case TG_OP_PAD: return adapt_pad(import, proto, node);
-  case TG_OP_RESIZE: return adapt_resize(import, proto, node);
+  case TG_OP_RESIZE: adapt_resize(import, node); return TG_OK;
   case TG_OP_BATCH_NORMALIZATION:
     if (import->opset < 7 && !find(proto, "is_test"))
       return tg_fail(import->diag, TG_INVALID, "training form (is_test = 0) is not supported");

@@ -106,6 +106,45 @@ static tg_status find_gradient_operands(tg_import *import, const Onnx__NodeProto
   return find_operand(import, name, &list[proto->n_input]);
 }
 
+/* Before opset 9 the scales of Upsample were an attribute: a constant operand, as they are since. */
+static tg_status find_scales(tg_import *import, const Onnx__NodeProto *proto, tg_value ***values,
+                             int *count) {
+  const Onnx__AttributeProto *scales = tg_import_find_attribute(proto, "scales");
+  if (!scales || *count != 1) return TG_OK;
+  if (!scales->n_floats || scales->n_floats > TG_MAX_RANK)
+    return tg_fail(import->diag, TG_INVALID, "attribute \"scales\" is no list of at most %d", TG_MAX_RANK);
+  tg_graph *graph = import->graph;
+  tg_value **list = TG_NEW_ARRAY(graph->arena, tg_value *, 2);
+  const char *name = tg_arena_printf(graph->arena, "%s.scales", proto->n_output ? proto->output[0] : "");
+  list[0] = (*values)[0];
+  list[1] = tg_graph_add_constant(graph, name, TG_F32, 1, &(int64_t){(int64_t)scales->n_floats},
+                                  scales->floats, false);
+  *values = list;
+  *count = 2;
+  return TG_OK;
+}
+
+/* --- ConstantOfShape with an integer that its attribute, a double, does not hold: that integer expanded --- */
+
+static tg_status find_wide_fill(tg_import *import, const Onnx__NodeProto *proto, tg_value ***values,
+                                bool *out_found) {
+  const Onnx__AttributeProto *a = tg_import_find_attribute(proto, "value");
+  tg_value *fill;
+  *out_found = false;
+  if (!a || !a->t) return TG_OK;
+  if (tg_onnx_tensor(import->graph, a->t, proto->name, import->path, &fill, import->diag)) return TG_INVALID;
+  if (tg_value_elements(fill) != 1 || !tg_dtype_is_integer(fill->dtype) ||
+      tg_is_double(tg_load_i64(fill->data, fill->dtype, 0)))
+    return TG_OK;
+  tg_graph *graph = import->graph;
+  tg_value **list = TG_NEW_ARRAY(graph->arena, tg_value *, 2);
+  list[0] = tg_graph_add_constant(graph, proto->name, fill->dtype, 0, NULL, fill->data, false);
+  list[1] = (*values)[0];
+  *values = list;
+  *out_found = true;
+  return TG_OK;
+}
+
 /* --- Constant: no node, a constant --- */
 
 static tg_status import_constant(tg_import *import, const Onnx__NodeProto *proto) {
@@ -271,6 +310,18 @@ static tg_status import_node(tg_import *import, const Onnx__NodeProto *proto, in
     return TG_INVALID;
   if (op == TG_OP_GRADIENT && find_gradient_operands(import, proto, &inputs)) return TG_INVALID;
   int count = (int)proto->n_input + (op == TG_OP_GRADIENT);
+  if (op == TG_OP_RESIZE && import->opset < 9 && find_scales(import, proto, &inputs, &count))
+    return TG_INVALID;
+  if (op == TG_OP_CONSTANT_OF_SHAPE) {
+    bool expands;
+    if (find_wide_fill(import, proto, &inputs, &expands)) return TG_INVALID;
+    if (expands) {
+      tg_node *expand =
+          tg_graph_add_node(import->graph, TG_OP_EXPAND, proto->name, inputs, 2, NULL, position);
+      read_metadata(proto, import->graph, expand);
+      return define_results(import, proto, expand);
+    }
+  }
   tg_node *node;
   if (!control)
     node = tg_graph_add_node(import->graph, op, proto->name, inputs, count, NULL, position);

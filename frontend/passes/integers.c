@@ -224,6 +224,15 @@ static tg_status check_operands(const analysis *a, const tg_node *node) {
                      "does not compute with it exactly",
                      node->name, tg_op_get(node->op)->name, x->name, (long long)inexact);
   }
+  if (node->op == TG_OP_PAD && tg_dtype_is_integer(tg_out(node)->dtype)) {
+    double fill = tg_attr_float(node, TG_ATTR_VALUE);
+    if ((double)(float)fill != fill)
+      return tg_fail(
+          a->diag, TG_INVALID,
+          "node \"%s\" (Pad): its constant_value %.0f is no number of FP32: the array does not compute with "
+          "it exactly",
+          node->name, fill);
+  }
   if (index < 0 || !tg_op_is(node->op, TG_IS_DEVICE | TG_IS_MOVE | TG_IS_INTERNAL)) return TG_OK;
   int axis = node->op == TG_OP_GATHER ? (int)tg_attr_int(node, TG_ATTR_AXIS) : 0;
   if ((double)tg_in(node, 0)->dims[axis].size <= EXACT || tg_gather_is_slices(node)) return TG_OK;

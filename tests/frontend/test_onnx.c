@@ -613,8 +613,17 @@ TG_TEST(onnx, upsample_and_old_slices) {
     EXPECT_EQ(g->first->op, TG_OP_RESIZE);
     EXPECT_EQ(tg_out(g->first)->dims[2].size, 12);
     scales[2] = 1.5f;
+    g = import(&arena, &m, &diag);
+    EXPECT_STR(diag.message, "");
+    ASSERT(g);
+    EXPECT_EQ(g->outputs[0]->dims[1].size, 6);
+    EXPECT_EQ(g->outputs[0]->dims[2].size, 6);
+    a->n_floats = 2;
     EXPECT(!import(&arena, &m, &diag));
-    EXPECT_HAS(diag.message, "attribute \"scales\": 1.5 is no whole factor");
+    EXPECT_HAS(diag.message, "neither scales nor sizes are constant, one for each of 3 dimensions");
+    a->n_floats = 0, diag.message[0] = 0;
+    EXPECT(!import(&arena, &m, &diag));
+    EXPECT_HAS(diag.message, "attribute \"scales\" is no list");
     tg_arena_release(&arena);
   }
   for (int opset = 1; opset <= 9; opset += 8) {

@@ -583,6 +583,13 @@ def grids():
                 case("grid_sample_%s_%s_%d" % (mode, padding, corners), "GridSample", [x, grid], [sample(x, grid, corners, mode, padding)], 20,
                      mode=mode, padding_mode=padding, align_corners=corners)
     case("grid_sample_unknown", "GridSample", [x, grid], [x], 20, mode="spline", refused="is not known")
+    def between(a, axis, factor):
+        at = np.minimum(np.arange(int(a.shape[axis] * factor)) / factor, a.shape[axis] - 1)
+        low, shape = np.floor(at).astype(int), [-1 if d == axis else 1 for d in range(a.ndim)]
+        share = (at - low).reshape(shape)
+        return a.take(low, axis) * (1 - share) + a.take(np.minimum(low + 1, a.shape[axis] - 1), axis) * share
+    wide = f4(between(between(x, 2, 2), 3, 1.5))
+    case("upsample_linear_scales_attribute", "Upsample", [x], [wide], 7, mode="linear", scales=[1.0, 1.0, 2.0, 1.5])
     theta = normal(2, 2, 3)
     for corners in (0, 1):
         ys, xs = (np.linspace(-1, 1, n) if corners else (2 * np.arange(n) + 1) / n - 1 for n in (4, 6))

@@ -1,6 +1,6 @@
 """More cases of our own, which own_cases.py writes: what must come out exactly, integers above all, and what is nearly always right."""
 import numpy as np
-from onnx import TensorProto, helper
+from onnx import TensorProto, helper, numpy_helper
 
 
 def quotients(kit):
@@ -64,6 +64,17 @@ def wide_products(kit):
     wanted = np.clip(np.rint(y.astype("f4") * (sx * sk / sy)) + 3, 0, 255).astype("u1")
     kit.case("qlinear_conv_wide", "QLinearConv", [x, sx, zero[0], k, sk, zero[1], sy, np.array(3, "u1")], [wanted], 13,
            constants=(1, 2, 3, 4, 5, 6, 7), pads=[1, 1, 1, 1])
+
+
+def large_fills(kit):
+    """Numbers that are attributes inside: as exact as those of operands."""
+    x, shape, ends = np.arange(100), np.array([2, 3]), np.array([1, 2])
+    for name, fill in (("i64", np.array([(1 << 63) - 1])), ("negative", np.array([-(1 << 60) - 1])), ("u64", np.array([(1 << 64) - 1025], "u8"))):
+        kit.case("constant_of_shape_large_" + name, "ConstantOfShape", [shape], [np.full((2, 3), fill[0])], 13, constants=(0,),
+                 value=numpy_helper.from_array(fill, "fill"))
+    for fill, refused in ((1 << 30, ""), ((1 << 24) + 3, "is no number of FP32"), ((1 << 53) + 1, "which no double holds")):
+        kit.case("pad_large_%d" % fill, "Pad", [x, ends, np.array(fill)], [np.pad(x, (1, 2), constant_values=fill)], 13, constants=(1, 2),
+                 refused=refused)
 
 
 def quantized(kit):
@@ -301,6 +312,10 @@ def resized_by_scales(kit):
                 kit.case("resize_scale_%d_of_%d_%s" % (round(100 * scale), size, mode), "Resize", [x, None, kit.f4([1, 1, scale])],
                          [x[:, :, np.clip(at, 0, size - 1)].copy()], 19, constants=(2,), mode="nearest", nearest_mode="floor",
                          coordinate_transformation_mode=mode)
+    for scale, at in ((1.3, [0, 1, 1]), (1.1, [0, 1, 1]), (1.2, [0, 1, 1])):  # the middle of three elements is that of three elements
+        x = kit.normal(1, 5, 3)
+        kit.case("resize_symmetric_middle_%d" % round(100 * scale), "Resize", [x, None, kit.f4([1, 1, scale])], [x[:, :, at].copy()], 21, constants=(2,),
+                 mode="nearest", nearest_mode="floor", coordinate_transformation_mode="half_pixel_symmetric")
 
 
 def running_statistics(kit):
@@ -369,4 +384,4 @@ def defaults(kit):
               [("ratio", kit.f4(0.5)), ("mode", off)], inputs=listed, refused='has no input "ratio"')
 
 
-GROUPS = (defaults, quotients, wide_products, quantized, reductions, remainders, whole_products, empties, decisions, numbers_that_are_none, gathers, activations, sizes_of_one, resized_by_scales, running_statistics, collecting, of_nothing, slopes)
+GROUPS = (defaults, quotients, wide_products, quantized, reductions, remainders, whole_products, empties, decisions, numbers_that_are_none, gathers, activations, sizes_of_one, resized_by_scales, running_statistics, collecting, of_nothing, slopes, large_fills)

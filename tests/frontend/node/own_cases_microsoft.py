@@ -100,6 +100,8 @@ def multi_head_attentions(kit):
     all_k, all_v = np.concatenate([past_k, heads(x[1], n)], 2), np.concatenate([past_v, heads(x[2], n)], 2)
     check("_past", x + [None, None, None, past_k, past_v], [f4(joined(attention(heads(x[0], n), all_k, all_v, causal(s, s + 4)))), all_k, all_v],
           unidirectional=1)
+    check("_last", [q[:, :1].copy(), k, v], [f4(joined(attention(*(heads(p, n) for p in (q[:, :1], k, v)))))], unidirectional=1)
+    check("_no_order", [q, k, v], [q], refused="3 queries of 5 keys have no order", unidirectional=1)
     check("_odd_heads", [q, k, v[..., :7].copy()], [q], refused="do not fit 2 heads")
     check("_alone", [q], [q], refused="queries, keys and values do not fit")
 
