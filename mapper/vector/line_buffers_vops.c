@@ -48,7 +48,7 @@ static void set_streams(const emission *e, tg_vx_instr *vop) {
   int64_t result = tg_line_position(m, t, k->result_kind);
   for (uint32_t u = 0; u < t->unroll; u++) {
     tg_stream *s =
-        set_stream(e, vop, tg_line_result_stream(k, t, u), k->result_kind, &e->port.buffer, u * result);
+        set_stream(e, vop, tg_line_result_stream(k, t, u), k->result_kind, &e->ports[0].buffer, u * result);
     s->store = 1;
     s->row[0] = tg_line_groups(t) * t->unroll * result;
     s->row[1] = t->unroll * result;
@@ -189,10 +189,51 @@ static tg_instr *push_pass(const emission *e, tg_queue *queue, uint32_t number) 
   return in;
 }
 
+/* ---- a reduction of results ---- */
+
+static tg_instr *push_totals(const emission *e, tg_queue *queue, const tg_line_totals_vop *v) {
+  const tg_line_kernel *k = e->k;
+  const tg_line_tiling *t = e->t;
+  int64_t from = tg_line_position(e->b.m, t, k->result_kind), to = tg_line_position(e->b.m, t, k->total_kind);
+  uint32_t unroll = tg_line_totals_unroll(k, t);
+  tg_instr *in = push_vop(e, queue, &e->microcode[e->totals]);
+  tg_vx_instr *vop = &in->vx;
+  vop->row_count[0] = v->count[0];
+  vop->row_count[1] = v->count[1];
+  vop->rows = (int64_t)v->count[0] * v->count[1] * t->vectors;
+  vop->j_count[0] = v->repeats[0];
+  vop->j_count[1] = v->repeats[1] / unroll;
+  for (uint32_t u = 0; u < unroll; u++) {
+    tg_stream *s = set_stream(e, vop, (int)u, k->result_kind, &e->ports[0].buffer, (v->first + u) * from);
+    for (int d = 0; d < 2; d++) s->row[d] = v->step[d] * from;
+    s->j[0] = v->along * from;
+    s->j[1] = unroll * from;
+  }
+  tg_stream *s = set_stream(e, vop, (int)unroll, k->total_kind, &e->channels[TG_LINE_TOTAL].ring, v->to * to);
+  s->store = 1;
+  s->row[0] = v->count[1] * to;
+  s->row[1] = to;
+  return in;
+}
+
+/* The image is read by those that make results, which leave when the reduction has read them. */
 void tg_line_emit_vops(const emission *e, const tg_stage *stage, tg_queue *queue, uint32_t r, uint32_t col) {
+  tg_line_totals_vop totals[TG_LINE_MOST_TOTALS];
+  uint32_t own = stage->slots - (e->k->totals ? (uint32_t)tg_line_totals_vops(e->k, e->t, totals) : 0);
+  const struct {
+    int channel;
+    uint32_t first, end;
+  } used[] = {{TG_LINE_IMAGE, 0, own}, {TG_LINE_RESULT, 0, stage->slots}, {TG_LINE_TOTAL, own, stage->slots}};
   for (uint32_t i = 0; i < stage->slots; i++) {
-    tg_joint at = {.r = r, .col = col, .first = i == 0, .last = i + 1 == stage->slots};
-    at.in = e->t->depth ? push_pass(e, queue, i) : push_windows(e, queue, r, col);
-    tg_stage_meet(stage, e->channels, TG_ALL_CHANNELS, &at);
+    tg_joint at = {.r = r, .col = col};
+    if (i >= own)
+      at.in = push_totals(e, queue, &totals[i - own]);
+    else
+      at.in = e->t->depth ? push_pass(e, queue, i) : push_windows(e, queue, r, col);
+    for (size_t n = 0; n < sizeof used / sizeof *used; n++) {
+      at.first = i == used[n].first;
+      at.last = i + 1 == used[n].end;
+      tg_stage_meet(stage, e->channels, UINT64_C(1) << used[n].channel, &at);
+    }
   }
 }
