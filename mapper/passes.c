@@ -19,6 +19,8 @@ const tg_mapper_pass tg_mapper_passes[] = {
     {"store_casts", "form_kernels", ONCE, tg_store_casts, is_inference, FUSION},
     {"fuse_attention", "form_kernels", ONCE, tg_fuse_attention, NULL,
      FUSION}, /* before what is between joins others */
+    {"window_epilogues", "form_kernels", ONCE, tg_merge_into_windows, NULL,
+     FUSION}, /* before reductions take the same nodes */
     {"reduction_prologues", "form_kernels", 0, tg_form_reduction_prologues, NULL, FUSION},
     {"merge_elementwise", "reduction_prologues", ONCE, tg_merge_elementwise, NULL,
      FUSION}, /* which would take theirs */
@@ -29,6 +31,7 @@ const tg_mapper_pass tg_mapper_passes[] = {
     {"store_transposes", "merge_updates", ONCE, tg_store_moves, NULL, FUSION},
     {"product_prologues", "merge_updates", ONCE, tg_form_product_prologues, NULL, FUSION},
     {"column_sums", "merge_updates", ONCE, tg_join_column_sums, NULL, FUSION},
+    {"window_sums", "column_sums", ONCE, tg_join_window_sums, NULL, FUSION},
     {"rematerialize", "column_sums", 0, tg_rematerialize_in_products, NULL, FUSION},
     {"narrow_stores", "rematerialize", COUNT | ONCE, tg_narrow_stores, NULL,
      FUSION}, /* what nothing else reads any more */

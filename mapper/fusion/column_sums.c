@@ -111,7 +111,8 @@ static bool find_column_sums(tg_compile *c, size_t b) {
   if (!is_reduction(reduction)) return false;
   int64_t elements = tg_value_elements(tg_in(reduction->root, 0));
   for (size_t a = b > WINDOW ? b - WINDOW : 0; a < c->kernel_count && a <= b + WINDOW; a++)
-    if (c->kernels[a].column_sums && tg_kernels_share_input(&c->kernels[a], reduction, elements) &&
+    if (c->kernels[a].kind == TG_KERNEL_GEMM && c->kernels[a].column_sums &&
+        tg_kernels_share_input(&c->kernels[a], reduction, elements) &&
         !tg_kernel_reads_any_of(&c->kernels[a], reduction) && join(c, a, b, 0))
       return true;
   return false;

@@ -10,6 +10,8 @@ tg_status tg_form_kernels(tg_compile *c);
 tg_status tg_store_casts(tg_compile *c);
 /* attention.c: two products with a softmax between them become one kernel. */
 tg_status tg_fuse_attention(tg_compile *c);
+/* window_epilogues.c: elementwise nodes that read a depthwise convolution's result join it. */
+tg_status tg_merge_into_windows(tg_compile *c);
 /* reduction_prologues.c: elementwise nodes join the reductions that read them; also those whose result is
  * stored. */
 tg_status tg_form_reduction_prologues(tg_compile *c);
@@ -26,6 +28,8 @@ tg_status tg_store_moves(tg_compile *c);
 tg_status tg_form_product_prologues(tg_compile *c);
 /* column_sums.c: reductions join the products that make what they read. */
 tg_status tg_join_column_sums(tg_compile *c);
+/* window_sums.c: reductions over images join the depthwise convolutions that make what they read. */
+tg_status tg_join_window_sums(tg_compile *c);
 /* rematerialize.c, small_products.c: products compute what they would load; also products of few k. */
 tg_status tg_rematerialize_in_products(tg_compile *c);
 tg_status tg_rematerialize_small_products(tg_compile *c);

@@ -2,6 +2,9 @@
 
 #include "frontend/base/math.h"
 
+/* What a rehearsal errs by with a memory device. */
+#define CLEARLY_OF_A_DEVICE 0.97
+
 double tg_device_cycles(const tg_params *m, double read, double written) {
   const tg_dram_device *d = &m->dram;
   if (tg_dram_is_simple(d)) return 0;
@@ -43,4 +46,12 @@ bool tg_is_profitable(tg_compile *c, const tg_kernel *product, const tg_kernel *
   double together = tg_kernel_cycles(c, both);
   if (together >= TG_NEVER) return false;
   return c->options.any_tiling ? randomly_together(c, both) : together < tg_kernel_cycles(c, product) + apart;
+}
+
+bool tg_is_faster(tg_compile *c, const tg_kernel *first, const tg_kernel *second, const tg_kernel *both) {
+  double together = tg_class_of(c, both)->rehearsed(c, both);
+  if (together >= TG_NEVER) return false;
+  if (c->options.any_tiling) return randomly_together(c, both);
+  double apart = tg_class_of(c, first)->rehearsed(c, first) + tg_class_of(c, second)->rehearsed(c, second);
+  return together < (tg_dram_is_simple(&c->m->dram) ? 1 : CLEARLY_OF_A_DEVICE) * apart;
 }

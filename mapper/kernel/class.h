@@ -26,6 +26,9 @@ typedef struct tg_kernel_class {
   /* Estimate of all its sections; TG_NEVER or more if it does not fit. Of a reduction by blocks, those of
    * whole blocks. */
   double (*cycles)(tg_compile *c, const tg_kernel *kernel);
+  /* The same by a rehearsal of its sections, and with what lies between two (section/rehearsal.h); NULL: there are
+   * estimates only. */
+  double (*rehearsed)(tg_compile *c, const tg_kernel *kernel);
   /* Of a reduction of [1, M, N] by blocks, the section of the last block, which is shorter; 0: there
    * is none. */
   double (*remainder_cycles)(tg_compile *c, const tg_kernel *kernel);
@@ -57,5 +60,7 @@ double tg_kernel_cycles(tg_compile *c, const tg_kernel *kernel);
 /* Is `both`, a product and what takes so many cycles apart from it, faster than one after the other? Where
  * tilings are randomized, so is this. */
 bool tg_is_profitable(tg_compile *c, const tg_kernel *product, const tg_kernel *both, double apart);
+/* Is `both` clearly faster than one after the other, by rehearsals? */
+bool tg_is_faster(tg_compile *c, const tg_kernel *first, const tg_kernel *second, const tg_kernel *both);
 
 #endif

@@ -61,8 +61,9 @@ typedef struct tg_kernel {
   tg_value *beside;  /* REDUCE: what a node of the prologue makes and is written as well, or NULL */
   tg_value **inputs; /* what is read from DRAM, each once; casts on GEMM operands are looked through */
   size_t input_count, input_capacity;
-  const struct tg_kernel *column_sums; /* GEMM: reductions of its results by blocks of rows, computed with it:
-                                     the kernel that would be alone, or NULL */
+  /* GEMM: reductions of its results by blocks of rows, computed with it: the kernel that would be alone, or NULL.
+   * DEPTHWISE: by blocks of each image's positions. */
+  const struct tg_kernel *column_sums;
   const struct tg_kernel
       *pool; /* GEMM: the MaxPool of its result, computed with it, whose output is the kernel's: the
                                    kernel that would be alone, or NULL */

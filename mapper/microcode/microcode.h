@@ -14,7 +14,8 @@ typedef int tg_mc_ref;
 enum { TG_MC_NONE = INT32_MIN };
 enum {
   TG_MC_TABLE = 32, /* entries of a table, and constants beside one */
-  TG_MC_CONSTANTS = 64
+  TG_MC_CONSTANTS = 64,
+  TG_MC_SEGMENTS = 3 * TG_SEGMENTS /* of several VOPs together */
 };
 
 typedef struct tg_mc_op {

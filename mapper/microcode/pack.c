@@ -139,7 +139,7 @@ static void append_to_tiles(const tg_mc *mc, tg_program *program, uint32_t secti
 /* Where everything goes. */
 typedef struct layout {
   life *lives; /* by virtual register */
-  int length[2 * TG_SEGMENTS], words;
+  int length[TG_MC_SEGMENTS], words;
 } layout;
 
 static tg_status lay_out(tg_mc *mc, const tg_params *m, layout *out, tg_diag *diag) {
@@ -152,7 +152,7 @@ static tg_status lay_out(tg_mc *mc, const tg_params *m, layout *out, tg_diag *di
   tg_mc_simplify_comparisons(mc, own);
   *out = (layout){.lives = TG_NEW_ARRAY(mc->arena, life, (size_t)mc->registers + 1)};
   int *ready = TG_NEW_ARRAY(mc->arena, int, (size_t)mc->registers + 1), globals = 0;
-  assert(mc->segment < 2 * TG_SEGMENTS);
+  assert(mc->segment < TG_MC_SEGMENTS);
   note_lives(mc, out->lives);
   for (int q = 0; q <= mc->segment; q++) {
     memset(ready, 0, sizeof *ready * (size_t)(mc->registers + 1));

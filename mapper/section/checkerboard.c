@@ -17,14 +17,20 @@ void tg_checkerboard_add(const tg_params *m, tg_stages *stages, tg_stage stage) 
 }
 
 void tg_checkerboard_add_results(const tg_params *m, tg_stages *stages, int kind, uint32_t results,
-                                 double cycles) {
-  tg_stage sends = {.kind = (uint8_t)kind, .seat = TG_UNIT_TX, .nest = TG_NEST_OWN, .slots = results};
+                                 double cycles, uint32_t seldom, double seldom_cycles) {
+  tg_stage sends = {
+      .kind = (uint8_t)kind, .seat = TG_UNIT_TX, .nest = TG_NEST_OWN, .slots = results + seldom};
   tg_stage stores = sends;
   tg_stages_add(stages, &sends);
+  stores.slots = results;
   stores.context = TG_CTX_STORE;
   stores.rate = TG_RATE_STEP;
   stores.drains = true;
   stores.cycles = cycles;
+  tg_checkerboard_add(m, stages, stores);
+  stores.slots = seldom;
+  stores.context = TG_CTX_COLUMN_SUMS;
+  stores.cycles = seldom_cycles;
   tg_checkerboard_add(m, stages, stores);
 }
 

@@ -21,9 +21,9 @@ tg_post tg_checkerboard_source(const void *kernel, const tg_channel *channel, ui
 
 /* Adds a stage of loads, or stores, at both sides, with the instructions, and cycles, that it has for one tile. */
 void tg_checkerboard_add(const tg_params *m, tg_stages *stages, tg_stage stage);
-/* Adds the SENDs of so many results, and their STOREs of so many cycles a tile. */
+/* Adds the SENDs of so many results, and their STOREs of so many cycles a tile; of others, that leave seldom, too. */
 void tg_checkerboard_add_results(const tg_params *m, tg_stages *stages, int kind, uint32_t results,
-                                 double cycles);
+                                 double cycles, uint32_t seldom, double seldom_cycles);
 /* Calls emit for each tile that the AGCU at `at` loads for or, if the stage drains, stores of. */
 typedef void tg_checkerboard_emit(void *user, const tg_stage *stage, tg_queue *queue, uint32_t r,
                                   uint32_t col);

@@ -4,6 +4,8 @@
 #include "mapper/kernel/class.h"
 #include "mapper/kernel/operand.h"
 #include "mapper/kernel/view.h"
+#include "mapper/section/rehearsal.h"
+#include "mapper/vector/line_totals.h"
 
 static tg_line_kernel line_kernel(const tg_depthwise *s, const tg_windows *w) {
   const tg_kernel *kernel = s->kernel;
@@ -54,28 +56,29 @@ static tg_stream_kernel plan_streamed(const tg_compile *c, const tg_kernel *kern
   return plan;
 }
 
-/* Strides of image and result; the others must lie as they do. */
-static bool set_strides(const tg_compile *c, const tg_kernel *kernel, tg_line_kernel *lines) {
+/* Strides of image and result, where the others lie as they must; and reductions. */
+static bool set_places(const tg_compile *c, const tg_kernel *kernel, tg_line_kernel *lines) {
   const tg_value *bias = tg_in(kernel->root, TG_DEPTHWISE_BIAS);
   return tg_is_contiguous(c, tg_depthwise_source(kernel, TG_DEPTHWISE_WEIGHTS)) &&
          (!bias || tg_is_contiguous(c, bias)) &&
          tg_line_set_strides(c, kernel->root, tg_depthwise_source(kernel, TG_DEPTHWISE_IMAGE), kernel->output,
-                             lines);
+                             lines) &&
+         tg_line_set_totals(c, kernel, lines);
 }
 
 static bool walks_views(tg_compile *c, const tg_kernel *kernel) {
-  if (tg_stochastic_store(kernel)) return false; /* which is streamed */
+  if (tg_stochastic_store(kernel) || kernel->column_sums) return false; /* which is streamed, or dense */
   tg_windows w = tg_windows_forward(kernel->root);
   tg_depthwise code = {.c = c, .kernel = kernel};
   tg_line_kernel lines = line_kernel(&code, &w);
-  return set_strides(c, kernel, &lines) && tg_line_walks_views(c, &lines);
+  return set_places(c, kernel, &lines) && tg_line_walks_views(c, &lines);
 }
 
 static tg_status emit_depthwise(tg_compile *c, const tg_kernel *kernel) {
   tg_windows w = tg_windows_forward(kernel->root);
   tg_depthwise code = {.c = c, .kernel = kernel};
   tg_line_kernel lines = line_kernel(&code, &w);
-  if (!set_strides(c, kernel, &lines))
+  if (!set_places(c, kernel, &lines))
     return tg_fail(c->diag, TG_INVALID, "node \"%s\": its image lies by no strides", kernel->root->name);
   tg_stream_kernel streamed = plan_streamed(c, kernel, &w);
   return tg_emit_windows(c, kernel, &lines, &streamed);
@@ -98,6 +101,7 @@ const tg_kernel_class tg_depthwise_class = {
     .name = "depthwise",
     .accepts = is_depthwise,
     .takes = takes,
+    .rehearsed = tg_rehearse,
     .walks_views = walks_views,
     .emit = emit_depthwise,
 };

@@ -4,6 +4,7 @@
 #include "mapper/expression/expression.h"
 #include "mapper/kernel/class.h"
 #include "mapper/microcode/functions.h"
+#include "mapper/section/rehearsal.h"
 #include "mapper/stream/stream.h"
 #include "mapper/vector/vector.h"
 
@@ -241,6 +242,7 @@ const tg_kernel_class tg_elementwise_class = {
     .inputs = inputs,
     .fits = fits,
     .cycles = cycles,
+    .rehearsed = tg_rehearse,
     .walks_views = walks_views,
     .operations = tg_expression_operations,
     .emit = emit,

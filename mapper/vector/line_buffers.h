@@ -20,10 +20,12 @@ typedef struct tg_line_tiling {
   uint32_t vectors;       /* of 2P channels */
   uint32_t unroll;        /* columns of results that an iteration makes */
   uint32_t depth,
-      width;     /* rows of a window, positions of a row that a pass takes (line_passes.h); 0: no passes */
-  uint32_t run;  /* columns of results that follow each other in the scratchpad */
-  uint32_t lead; /* columns in front of each run there */
-  uint32_t taps; /* columns of a window that it takes: one, or all of them */
+      width; /* rows of a window, positions of a row that a pass takes (line_passes.h); 0: no passes */
+  /* columns that a VOP behind the passes finishes at a time: it makes results of whole sums; 0: the last pass does */
+  uint32_t apart;
+  uint32_t run;                  /* columns of results that follow each other in the scratchpad */
+  uint32_t lead;                 /* columns in front of each run there */
+  uint32_t taps;                 /* columns of a window that it takes: one, or all of them */
   uint32_t blocks[TG_LINE_DIMS]; /* of rows, columns, channels */
   uint32_t rounds;               /* blocks of a tile; of each image, where rows are cut */
   uint32_t pieces, piece_flits;  /* that a block leaves in */
@@ -40,6 +42,11 @@ typedef struct tg_line_kernel {
   const tg_node
       *rounds; /* whose key the microcode rounds results by, each with its pixel for row and its channel for
                             column (rndsr, with the number of the result for further rows); or NULL */
+  const tg_kernel
+      *totals; /* a reduction of the results over each image (line_totals.h): the kernel that it would be
+                              alone; or NULL */
+  const tg_dram_tensor *total; /* what it makes */
+  int total_kind;
   /* Elements from image to image, row to row, pixel to pixel: of what may be views (kernel/view.h). */
   int64_t image_stride[TG_LINE_DIMS], result_stride[TG_LINE_DIMS];
   /* Begins and writes the microcode: three segments, the second one of which is repeated. */
@@ -84,8 +91,18 @@ tg_status tg_emit_windows(tg_compile *c, const tg_kernel *kernel, const tg_line_
 /* ---- shared by these files ---- */
 
 /* Blocks of the image, with whose last part the weights come where they differ from block to block; else the weights, which
- * come once; sums between passes; results, in the order of their banks; and their way to the AGCU. */
-enum { TG_LINE_IMAGE, TG_LINE_WEIGHTS, TG_LINE_SUMS, TG_LINE_RESULT, TG_LINE_AWAY, TG_LINE_CHANNELS };
+ * come once; sums between passes; results, in the order of their banks; and their way to the AGCU; what a reduction makes
+ * of these, and its way. */
+enum {
+  TG_LINE_IMAGE,
+  TG_LINE_WEIGHTS,
+  TG_LINE_SUMS,
+  TG_LINE_RESULT,
+  TG_LINE_AWAY,
+  TG_LINE_TOTAL,
+  TG_LINE_TOTAL_AWAY,
+  TG_LINE_CHANNELS
+};
 
 /* Groups of `unroll` columns of a run, with those in front of it; columns of the image, as loaded, and as its rows lie; its rows. */
 uint32_t tg_line_groups(const tg_line_tiling *t);
@@ -124,6 +141,8 @@ tg_status tg_emit_lines(tg_compile *c, const tg_kernel *kernel, const tg_line_ke
 /* line_buffers_stages.c */
 void tg_line_plan_channels(const tg_params *m, const tg_line_kernel *kernel, const tg_line_tiling *t,
                            tg_channel_plan plans[TG_LINE_CHANNELS]);
+/* Segments of the microcode that makes the results, behind which those of a reduction come. */
+int tg_line_segments(const tg_line_kernel *kernel, const tg_line_tiling *t);
 /* Its stages, in the order of each queue; cycles are of a block. `words` of each segment of the microcode, NULL: cycles
  * of VOPs are not known. */
 typedef enum tg_line_stage {

@@ -29,6 +29,7 @@ bool tg_line_set_strides(const tg_compile *c, const tg_node *root, const tg_valu
 
 /* Streamed windows walk pixels that follow each other. */
 static bool can_stream(const tg_line_kernel *lines) {
+  if (lines->totals) return false;
   const tg_windows *w = lines->windows;
   int64_t channels = w->image->dims[3].size, row = w->image->dims[2].size * channels,
           out_row = w->rows[1] * channels;
@@ -106,6 +107,9 @@ tg_status tg_emit_windows(tg_compile *c, const tg_kernel *kernel, const tg_line_
   if (tg_line_tile(c, lines, &all) && (!can_stream(lines) || c->options.any_tiling ||
                                        all.tiling[0].cycles <= streamed_cycles(c, lines, streamed)))
     return tg_emit_lines(c, kernel, lines, settle(c, kernel, lines, &all));
+  if (lines->totals)
+    return tg_fail(c->diag, TG_INVALID, "%s: no block of its results has whole blocks of its reduction",
+                   tg_kernel_name(c, kernel));
   tg_mc mc;
   lines->write(lines->user, lines, &one_by_one, &mc);
   return tg_emit_stream_kernel(c, kernel, streamed, &mc, 1 << 1);

@@ -1,7 +1,7 @@
 /* The section of a pool or depthwise convolution from line buffers: loads of blocks, VOPs, stores. */
 #include "mapper/vector/line_buffers_emission.h"
 
-enum { IMAGE, WEIGHTS, BIAS, RESULT };
+enum { IMAGE, WEIGHTS, BIAS, RESULT, TOTAL };
 
 typedef tg_line_emission emission;
 
@@ -13,6 +13,7 @@ static const tg_dram_tensor *tensor_of(const tg_line_kernel *k, int number) {
   case IMAGE: return k->image;
   case WEIGHTS: return k->weights;
   case BIAS: return k->bias;
+  case TOTAL: return k->total;
   default: return k->result;
   }
 }
@@ -187,9 +188,30 @@ static void emit_own_weights(void *user, const tg_stage *stage, tg_queue *queue,
 
 /* ---- stores ---- */
 
+/* Coordinates are the block of the reduction, and the channel: the last rows of blocks may have some behind the image. */
+static void fill_totals(const emission *e, uint32_t r, uint32_t col, tg_agcu_instr *store) {
+  const tg_line_kernel *k = e->k;
+  int64_t channels = k->windows->image->dims[3].size, take = take_of(e), bytes = bytes_of(e, TOTAL),
+          rows = tg_line_totals(k, e->t), all = tg_out(k->totals->root)->dims[1].size;
+  set_blocks(e, store, TOTAL, r * e->b.m->cols + col, (digits){all * channels, rows * channels, 0, take});
+  set_steps(e, store, (digits){.rows = rows}, (digits){.channels = take});
+  store->k_radix[0] = rows;
+  store->k_radix[1] = 1;
+  store->k_radix[2] = take;
+  store->stride[3] = channels * bytes;
+  store->y_inc[3] = 1;
+  store->y_size = all;
+  store->x_size = channels;
+  store->convert = k->total_kind == TG_STREAM_FP32 ? TG_CVT_32 : TG_CVT_16;
+  store->take = rows * take;
+}
+
 static void fill_store(const void *user, int port, uint32_t r, uint32_t col, tg_agcu_instr *store) {
   const emission *e = user;
-  (void)port;
+  if (port) {
+    fill_totals(e, r, col, store);
+    return;
+  }
   const tg_windows *w = e->k->windows;
   const tg_line_tiling *t = e->t;
   const int64_t *stride = e->k->result_stride;
@@ -212,7 +234,7 @@ static void plan_egress(emission *e) {
   uint32_t position = tg_line_position(e->b.m, t, e->k->result_kind),
            moved = tg_line_moved(e->b.m, e->k, t, e->k->result_kind);
   const tg_buffer *ring = &e->channels[TG_LINE_RESULT].ring;
-  e->port = (tg_store_port){
+  e->ports[0] = (tg_store_port){
       .from = &e->channels[TG_LINE_RESULT],
       .away = &e->channels[TG_LINE_AWAY],
       .flits = t->piece_flits,
@@ -220,13 +242,25 @@ static void plan_egress(emission *e) {
       .loops = {tg_line_image_loops(e->k, t), t->rounds, t->pieces},
       .buffer = tg_buffer_part(e->b.m, ring, t->lead * position, ring->rows - t->lead * position)};
   if (!tg_line_is_dense(t)) {
-    e->port.inner = t->run * position;
-    e->port.stride = tg_line_groups(t) * t->unroll * position;
+    e->ports[0].inner = t->run * position;
+    e->ports[0].stride = tg_line_groups(t) * t->unroll * position;
   } else if (moved < position) {
-    e->port.inner = moved;
-    e->port.stride = position;
+    e->ports[0].inner = moved;
+    e->ports[0].stride = position;
   }
-  e->egress = (tg_egress_plan){.ports = &e->port, .count = 1, .often = 1, .every = 1, .steps = 1};
+  e->egress = (tg_egress_plan){.ports = e->ports, .count = 1, .often = 1, .every = 1, .steps = 1};
+  if (!e->k->totals) return;
+  e->ports[1] = (tg_store_port){
+      .from = &e->channels[TG_LINE_TOTAL],
+      .away = &e->channels[TG_LINE_TOTAL_AWAY],
+      .flits = tg_line_totals_flits(e->b.m, e->k, t),
+      .pieces = 1,
+      .loops = {e->ports[0].loops[0], e->ports[0].loops[1], 1},
+      .buffer = e->channels[TG_LINE_TOTAL].ring,
+  };
+  e->egress.count = 2;
+  e->egress.every = t->pieces;
+  e->egress.steps = 0;
 }
 
 /* ---- the section ---- */
@@ -236,7 +270,9 @@ static bool allocate(emission *e) {
                                          {TG_LINE_AWAY, TG_END_FREE},
                                          {TG_LINE_IMAGE, TG_END_FULL | TG_END_AGCU},
                                          {TG_LINE_WEIGHTS, TG_END_FULL},
-                                         {TG_LINE_AWAY, TG_END_AGCU}};
+                                         {TG_LINE_AWAY, TG_END_AGCU},
+                                         {TG_LINE_TOTAL, TG_END_FULL | TG_END_FREE},
+                                         {TG_LINE_TOTAL_AWAY, TG_END_FREE | TG_END_AGCU}};
   tg_channel_plan plans[TG_LINE_CHANNELS];
   tg_line_plan_channels(e->b.m, e->k, e->t, plans);
   for (int i = 0; i < TG_LINE_CHANNELS; i++) e->channels[i] = TG_CHANNEL_NONE;
@@ -274,10 +310,17 @@ tg_status tg_emit_lines(tg_compile *c, const tg_kernel *kernel, const tg_line_ke
   plan_egress(&e);
   for (int i = 0; i < TG_LINE_TENSORS; i++)
     if (tensor_of(lines, i)) e.entry[i] = tg_build_base(&e.b, tensor_of(lines, i), 0, &e.residue[i]);
-  static const int splits[TG_LINE_MOST_PARTS - 1] = {2, 4, 6};
+  int splits[TG_LINE_MOST_PARTS + 1], further = 0;
   tg_mc mc;
   (t->depth ? lines->write_passes : lines->write)(lines->user, lines, t, &mc);
-  int further = t->depth ? (int)tg_line_parts(lines, t) - 1 : 0;
+  for (int parts = t->depth ? tg_line_segments(lines, t) / 2 : 1; further + 1 < parts; further++)
+    splits[further] = 2 * (further + 1);
+  if (lines->totals) {
+    tg_mc_next_segment(&mc);
+    tg_line_write_totals(c, lines, tg_line_totals_unroll(lines, t), &mc);
+    splits[further++] = tg_line_segments(lines, t);
+    e.totals = further;
+  }
   tg_status status = tg_mc_pack_parts(&mc, splits, further, c->program, e.b.section, e.microcode, c->diag);
   if (status) {
     tg_diag_prefix(c->diag, "%s", name);

@@ -1,6 +1,6 @@
 /* Pools and depthwise convolutions from line buffers as channels and stages. */
 #include "frontend/base/math.h"
-#include "mapper/vector/line_passes.h"
+#include "mapper/vector/line_totals.h"
 
 /* The steps of the last run go on behind the image. */
 static uint64_t image_positions(const tg_line_kernel *k, const tg_line_tiling *t) {
@@ -30,6 +30,11 @@ void tg_line_plan_channels(const tg_params *m, const tg_line_kernel *k, const tg
   plans[TG_LINE_SUMS] = (tg_channel_plan){.room = {tg_line_sums_rows(m, k, t), tg_line_sums_copies(k, t)}};
   plans[TG_LINE_RESULT] = (tg_channel_plan){.room = {leaves, 2}, .full = 1, .free = 1, .initial = 2};
   plans[TG_LINE_AWAY] = (tg_channel_plan){.free = 1, .initial = 2, .west = true, .north = true, .bases = 1};
+  plans[TG_LINE_TOTAL] = plans[TG_LINE_TOTAL_AWAY] = (tg_channel_plan){0};
+  if (!k->totals) return;
+  plans[TG_LINE_TOTAL] =
+      (tg_channel_plan){.room = {tg_line_totals_flits(m, k, t), 2}, .full = 1, .free = 1, .initial = 2};
+  plans[TG_LINE_TOTAL_AWAY] = plans[TG_LINE_AWAY];
 }
 
 /* ---- cycles ---- */
@@ -63,11 +68,12 @@ static double weights_cycles(const tg_params *m, const tg_line_kernel *k, const 
 static double vop_cycles(const tg_params *m, const tg_line_kernel *k, const tg_line_tiling *t,
                          const int *words) {
   const tg_windows *w = k->windows;
-  if (words && t->depth) return tg_line_passes_cycles(m, k, t, words);
+  double totals = words ? tg_line_totals_cycles(m, k, t, words + tg_line_segments(k, t)) : 0;
+  if (words && t->depth) return totals + tg_line_passes_cycles(m, k, t, words);
   uint32_t depth = m->fma_latency;
   double repeats = (double)(w->taps[0] * w->taps[1]) / t->taps,
          vectors = (double)tg_div_up((int64_t)t->rows * tg_line_groups(t) * t->vectors, depth) * depth;
-  return words ? vectors * (words[0] + repeats * words[1] + words[2]) + 2.0 * depth + 2 : 0;
+  return words ? totals + vectors * (words[0] + repeats * words[1] + words[2]) + 2.0 * depth + 2 : 0;
 }
 
 /* ---- stages ---- */
@@ -88,6 +94,15 @@ static void add_weights(const tg_params *m, const tg_line_tiling *t, uint32_t lo
   tg_stages_add(out, &wait);
 }
 
+int tg_line_segments(const tg_line_kernel *k, const tg_line_tiling *t) {
+  return t->depth ? 2 * (int)(tg_line_parts(k, t) + (t->apart > 0)) : 3;
+}
+
+/* What a reduction of results makes leaves behind these, in a context of its own. */
+static double totals_cycles(const tg_params *m, const tg_line_kernel *k, const tg_line_tiling *t) {
+  return k->totals ? port_cycles(m, k->total, k->total_kind, tg_line_totals(k, t), tg_line_take_of(m, t)) : 0;
+}
+
 void tg_line_list_stages(const tg_params *m, const tg_line_kernel *k, const tg_line_tiling *t,
                          const int *words, tg_stages *out) {
   uint32_t weights = (k->weights ? 1 : 0) + (k->bias ? 1 : 0),
@@ -105,10 +120,13 @@ void tg_line_list_stages(const tg_params *m, const tg_line_kernel *k, const tg_l
                   .seat = TG_UNIT_VX,
                   .rate = TG_RATE_STEP,
                   .nest = TG_NEST_BLOCKS,
-                  .slots = t->depth ? tg_line_passes(k, t) : 1,
+                  .slots =
+                      t->depth ? tg_line_passes(k, t) + (t->apart > 0) : 1, /* and those of a reduction */
                   .cycles = vop_cycles(m, k, t, words)};
   tg_stage_join(&blocks,
                 (tg_join){.channel = TG_LINE_IMAGE, .fills = true, .waits = TG_OF_ENDS, .posts = TG_OF_ENDS});
+  tg_line_totals_vop unused[TG_LINE_MOST_TOTALS];
+  if (k->totals) vop.slots += (uint32_t)tg_line_totals_vops(k, t, unused);
   tg_stage_join(&vop, (tg_join){.channel = TG_LINE_IMAGE, .waits = TG_OF_ENDS, .posts = TG_OF_ENDS});
   tg_stage_join(&vop, (tg_join){.channel = TG_LINE_RESULT,
                                 .fills = true,
@@ -116,9 +134,16 @@ void tg_line_list_stages(const tg_params *m, const tg_line_kernel *k, const tg_l
                                 .posts = TG_OF_ENDS,
                                 .wait = 1,
                                 .post = 1});
+  if (k->totals)
+    tg_stage_join(&vop, (tg_join){.channel = TG_LINE_TOTAL,
+                                  .fills = true,
+                                  .waits = TG_OF_ENDS,
+                                  .posts = TG_OF_ENDS,
+                                  .wait = 2,
+                                  .post = 2});
   out->count = 0;
   tg_checkerboard_add(m, out, blocks);
   if (weights && !with_each) add_weights(m, t, weights, weights_cycles(m, k, t), out);
   tg_stages_add(out, &vop);
-  tg_checkerboard_add_results(m, out, TG_STAGE_RESULTS, 1, store);
+  tg_checkerboard_add_results(m, out, TG_STAGE_RESULTS, 1, store, k->totals ? 1 : 0, totals_cycles(m, k, t));
 }

@@ -1,14 +1,17 @@
 /* Blocks of pools and depthwise convolutions: what fits, and what it takes. */
 #include "mapper/section/need.h"
-#include "mapper/vector/line_passes.h"
+#include "mapper/vector/line_totals.h"
 
 #include "frontend/base/math.h"
+
+#include <string.h>
 
 enum {
   MOST_TAKEN = 65535, /* elements of a load, and rows of a VOP: fields of 16 bits */
   MOST_STEP = 32767,  /* of a bounded coordinate, and of a stream's address: signed */
   MOST_UNROLLED = 6,  /* columns of results at a time */
   MOST_PARTS = 16,    /* of a window's rows */
+  MOST_APART = 2,     /* columns that are finished at a time */
   LATENCIES = 40 /* cycles from one unit to the next, and across the array, at the begin and at the end */
 };
 
@@ -17,7 +20,10 @@ enum {
 /* Pieces of a block that fit the egress: whole rows, or, where results lie as they leave, positions. */
 static bool set_pieces(const tg_params *m, const tg_line_kernel *k, tg_line_tiling *t) {
   uint32_t share = tg_egress_share(m, TG_EGRESS_BOTH, 1), position = tg_line_moved(m, k, t, k->result_kind),
-           run = t->run * position, unit = tg_line_is_dense(t) ? position : run;
+           run = t->run * position, unit = tg_line_is_dense(t) ? position : run,
+           totals = tg_line_totals_flits(m, k, t);
+  if (share <= totals) return false;
+  share -= totals;
   uint64_t units = (uint64_t)t->rows * t->columns * position / unit, most = share / unit;
   if (!most) return false;
   uint64_t pieces = (units + most - 1) / most;
@@ -35,6 +41,7 @@ static bool fields_fit(const tg_params *m, const tg_line_kernel *k, const tg_lin
            stored = (uint64_t)t->rows * t->columns * tg_line_take_of(m, t),
            weights = (uint64_t)(w->taps[0] * w->taps[1]) * tg_line_take_of(m, t),
            vectors = (uint64_t)t->rows * (t->depth ? t->columns / t->run : tg_line_groups(t)) * t->vectors;
+  if (k->totals && (uint64_t)tg_line_totals(k, t) * tg_line_take_of(m, t) > MOST_TAKEN) return false;
   return taken <= MOST_TAKEN && stored <= MOST_TAKEN && weights <= MOST_TAKEN && vectors <= MOST_TAKEN &&
          tg_pad_rows(m) <= MOST_STEP && (int64_t)t->rows * w->row_step[0] <= MOST_STEP &&
          (uint64_t)t->columns * (uint64_t)w->row_step[1] * channels < 1u << 23;
@@ -59,6 +66,11 @@ static bool places_fit(const tg_params *m, const tg_line_kernel *k, const tg_lin
          (int64_t)t->blocks[0] * t->rows == k->windows->rows[0];
 }
 
+static bool totals_fit(const tg_line_kernel *k, const tg_line_tiling *t) {
+  tg_line_totals_vop unused[TG_LINE_MOST_TOTALS];
+  return !k->totals || tg_line_totals_vops(k, t, unused);
+}
+
 /* ---- what it takes ---- */
 
 static double cycles_of(const tg_params *m, const tg_line_kernel *k, const tg_line_tiling *t,
@@ -78,6 +90,7 @@ static double cycles_of(const tg_params *m, const tg_line_kernel *k, const tg_li
 
 /* ---- the search ---- */
 
+typedef int words_of_totals[TG_LINE_TOTALS_SEGMENTS];
 typedef struct search {
   tg_compile *c;
   const tg_line_kernel *k;
@@ -85,10 +98,22 @@ typedef struct search {
   bool found;
   tg_line_tilings all;
   uint32_t considered;
-  double configuration; /* cycles that passes take there for their instructions and words */
+  double configuration;               /* cycles that passes take there for their instructions and words */
+  uint32_t words;                     /* of the results' microcode */
+  words_of_totals totals[TG_STREAMS]; /* by positions of an iteration */
 } search;
 
-static void consider(search *s, tg_line_tiling t, const int *words) {
+/* Segments of a reduction are of the tiling. False: there are not as many words. */
+static bool add_totals(const search *s, const tg_line_tiling *t, int words[TG_MC_SEGMENTS]) {
+  uint32_t all = s->words;
+  if (!s->k->totals) return true;
+  const int *own = s->totals[tg_line_totals_unroll(s->k, t)];
+  for (int q = 0; q < TG_LINE_TOTALS_SEGMENTS; q++) all += (uint32_t)own[q];
+  memcpy(words + tg_line_segments(s->k, t), own, sizeof(words_of_totals));
+  return all <= s->c->m->microcode_words;
+}
+
+static void consider(search *s, tg_line_tiling t, const int *own_words) {
   const tg_params *m = s->c->m;
   const tg_windows *w = s->k->windows;
   uint64_t images = t.blocks[1] > 1 ? 1 : (uint64_t)w->image->dims[0].size,
@@ -96,9 +121,14 @@ static void consider(search *s, tg_line_tiling t, const int *words) {
   uint64_t rounds = (blocks + tg_tiles(m) - 1) / tg_tiles(m);
   if (rounds >= 1 << 20 || blocks >= 1u << 31 || w->image->dims[0].size >= 1 << 20) return;
   tg_stages stages;
+  int words[TG_MC_SEGMENTS];
+  memcpy(words, own_words, sizeof words);
   t.rounds = (uint32_t)rounds;
   if (t.depth) tg_line_choose_run(m, s->k, words, &t);
-  if (!set_pieces(m, s->k, &t) || !fields_fit(m, s->k, &t) || !places_fit(m, s->k, &t)) return;
+  if (t.apart && t.run % t.apart) return;
+  if (!totals_fit(s->k, &t) || !set_pieces(m, s->k, &t) || !fields_fit(m, s->k, &t) ||
+      !places_fit(m, s->k, &t) || !add_totals(s, &t, words))
+    return;
   tg_line_list_stages(m, s->k, &t, words, &stages);
   if (!fits(m, s->k, &t, &stages)) return;
   t.cycles = s->c->options.any_tiling
@@ -154,19 +184,26 @@ static void keep(search *s, const tg_line_tiling *t) {
 static void consider_unrolled(search *s, const tg_line_tiling *t) {
   const tg_line_kernel *k = s->k;
   tg_mc mc;
-  int words[2 * TG_SEGMENTS] = {0};
+  int words[TG_MC_SEGMENTS] = {0};
   (t->depth ? k->write_passes : k->write)(k->user, k, t, &mc);
   if (!tg_mc_fits(&mc, s->c->m, words)) return;
-  uint64_t bytes = t->depth ? tg_line_passes(k, t) * TG_INSTR_BYTES + mc.words * sizeof(uint64_t) : 0;
+  s->words = mc.words;
+  if (k->totals) {
+    tg_mc_next_segment(&mc);
+    tg_line_write_totals(s->c, k, 1, &mc);
+    if (!tg_mc_fits(&mc, s->c->m, words)) return;
+  }
+  uint64_t bytes =
+      t->depth ? (tg_line_passes(k, t) + (t->apart > 0)) * TG_INSTR_BYTES + mc.words * sizeof(uint64_t) : 0;
   s->configuration = (double)bytes / tg_flit_bytes(s->c->m);
   s->found = false;
   consider_columns(s, *t, words);
   if (s->found) keep(s, &s->best);
 }
 
-static void consider_passes(search *s, uint32_t unroll) {
+static void consider_passes(search *s, uint32_t unroll, uint32_t apart) {
   int64_t positions = s->k->windows->taps[1];
-  tg_line_tiling t = {.unroll = unroll, .taps = (uint32_t)tg_min(positions, TG_STREAMS + 1)};
+  tg_line_tiling t = {.unroll = unroll, .taps = (uint32_t)tg_min(positions, TG_STREAMS + 1), .apart = apart};
   for (uint32_t parts = 1; parts <= positions && parts <= MOST_PARTS; parts++)
     if (tg_line_choose_passes(s->k, parts, &t)) {
       consider_unrolled(s, &t);
@@ -174,19 +211,31 @@ static void consider_passes(search *s, uint32_t unroll) {
     }
 }
 
+static bool measure_totals(search *s) {
+  for (uint32_t unroll = 1; unroll < TG_STREAMS && s->k->totals; unroll++) {
+    tg_mc mc;
+    tg_mc_begin(&mc, s->c->arena);
+    tg_line_write_totals(s->c, s->k, unroll, &mc);
+    if (!tg_mc_fits(&mc, s->c->m, s->totals[unroll])) return false;
+  }
+  return true;
+}
+
 bool tg_line_tile(tg_compile *c, const tg_line_kernel *k, tg_line_tilings *out) {
   const tg_windows *w = k->windows;
   search s = {.c = c, .k = k};
   out->count = 0;
   if (k->by_window || k->result_kind == TG_STREAM_BF16SR || w->taps[0] < 1 || w->taps[1] < 1 ||
-      w->rows[0] < 1 || w->rows[1] < 1 || w->image->dims[0].size < 1 || w->image->dims[3].size < 1)
+      w->rows[0] < 1 || w->rows[1] < 1 || w->image->dims[0].size < 1 || w->image->dims[3].size < 1 ||
+      !measure_totals(&s))
     return false;
   for (uint32_t u = 1; u <= MOST_UNROLLED; u++)
     for (int all = 0; all < (w->taps[1] > 1 ? 2 : 1); all++) {
       tg_line_tiling t = {.unroll = u, .taps = all ? (uint32_t)tg_min(w->taps[1], TG_STREAMS + 1) : 1};
       if (tg_line_result_stream(k, &t, u) <= TG_STREAMS) consider_unrolled(&s, &t);
     }
-  for (uint32_t u = 1; u <= MOST_UNROLLED; u++) consider_passes(&s, u);
+  for (uint32_t u = 1; u <= MOST_UNROLLED; u++)
+    for (uint32_t apart = 0; apart <= MOST_APART; apart++) consider_passes(&s, u, apart);
   *out = s.all;
   return out->count > 0;
 }

@@ -4,6 +4,7 @@
  * block's may be stored, too. */
 #include "mapper/kernel/class.h"
 #include "mapper/kernel/space.h"
+#include "mapper/section/rehearsal.h"
 #include "mapper/vector/reduce.h"
 #include "mapper/vector/vector.h"
 
@@ -206,5 +207,6 @@ const tg_kernel_class tg_reduce_class = {
     .fits = fits,
     .cycles = cycles_of_all,
     .remainder_cycles = remainder_cycles,
+    .rehearsed = tg_rehearse,
     .emit = emit_all,
 };

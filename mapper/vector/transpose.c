@@ -147,7 +147,7 @@ static void list_stages(const transpose *t, const int *words, tg_stages *out) {
   tg_checkerboard_add(t->m, out, loads);
   tg_stages_add(out, &vops);
   tg_checkerboard_add_results(t->m, out, STAGE_RESULTS, 1,
-                              port_cycles(t, RESULT, t->block_rows, t->block_columns, t->row_stride));
+                              port_cycles(t, RESULT, t->block_rows, t->block_columns, t->row_stride), 0, 0);
 }
 
 /* The base of a stream that goes up the rows must be in the first of its banks. */
