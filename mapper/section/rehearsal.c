@@ -6,7 +6,7 @@
 
 #include <string.h>
 
-enum { ATOM = 64, STEPS = 1 << 14 };
+enum { STEPS = 1 << 14 };
 
 static void place(tg_compile *c, tg_value *value) {
   tg_dram_tensor *tensor = tg_program_add_tensor(c->program);
@@ -15,7 +15,7 @@ static void place(tg_compile *c, tg_value *value) {
                              .storage = tg_value_storage(value),
                              .address = c->program->dram_bytes,
                              .bytes = bytes};
-  c->program->dram_bytes += (uint64_t)tg_round_up((int64_t)bytes, ATOM);
+  c->program->dram_bytes += (uint64_t)tg_round_up((int64_t)bytes, TG_ATOM_BYTES);
   c->places[value->index] = (tg_place){.tensor = (int)c->program->tensor_count - 1};
 }
 
@@ -33,13 +33,13 @@ static double replay_all(const tg_program *program, tg_arena *arena) {
     const tg_invocation *invocation = &program->invocations[i];
     const tg_section *section = &program->sections[invocation->section];
     cycles += tg_section_config_cycles(m, section, NULL) + 2 + m->rows + m->cols +
-              tg_replay_section(m, section, invocation->bases, memory, limits);
+              tg_replay_section(m, section, invocation->bases, memory, limits, arena);
   }
   return (double)cycles;
 }
 
 double tg_rehearse(tg_compile *c, const tg_kernel *kernel) {
-  tg_arena arena = {0};
+  tg_arena arena = tg_arena_within(c->arena);
   tg_diag unused = {""};
   tg_compile quiet = *c;
   size_t values = (size_t)c->graph->value_count;
@@ -47,6 +47,7 @@ double tg_rehearse(tg_compile *c, const tg_kernel *kernel) {
   quiet.arena = &arena;
   quiet.diag = &unused;
   quiet.program = tg_program_create(c->m);
+  quiet.program->arena = tg_arena_within(c->arena);
   quiet.places = TG_NEW_ARRAY(&arena, tg_place, values + 1);
   memcpy(quiet.places, c->places, values * sizeof *quiet.places);
   place_all(&quiet, kernel);

@@ -4,8 +4,9 @@ masked-language-model head (RAF), and a convolutional model in training and infe
 
 usage: reference_experiments.py [--tegula COMMAND] [--only bert|convmodel|inference] [--arch NAME]
 
-Prints a table in Markdown: cycles as milliseconds at the array's clock, speed-up and peak memory against FP32, and what
-bounds how much of the time. Steps are real steps on the SystemC engine; inference is timed without values.
+Prints a table in Markdown: cycles as milliseconds at the array's clock, speed-up and peak memory against FP32, what bounds
+how much of the time, and milliseconds and speed-up of the same program with an ideal memory (`--dram simple`). Steps are
+real steps on the SystemC engine; inference, and what an ideal memory does to a program, are timed without values.
 """
 import argparse
 import collections
@@ -50,16 +51,20 @@ def bounds(report):
     return ", ".join("%s %.0f %%" % (unit, 100 * n / total) for unit, n in cycles.most_common() if n * 50 > total)
 
 
-def rows(title, one):
-    """`one(flags)` gives a report; the first policy is what the others are compared with."""
+def rows(title, tegula, one):
+    """`one(flags, program)` gives a report and writes the program; the first policy is what the others are compared with."""
     first = None
-    for policy, flags in POLICIES:
-        report = one(flags)
-        first = first or report
-        print("| %s | %s | %.2f | %.2fx | %.0f | %+.0f %% | %s |" % (
-            title, policy, 1e3 * report["seconds"], first["cycles"] / report["cycles"],
-            report["peak_device_bytes"] / 1e6,
-            100 * (report["peak_device_bytes"] / first["peak_device_bytes"] - 1), bounds(report)), flush=True)
+    with tempfile.TemporaryDirectory() as folder:
+        program = os.path.join(folder, "program.tgb")
+        for policy, flags in POLICIES:
+            report = one(flags, program)
+            ideal = run(tegula, ["run", program, "--timing-only", "--no-cpu-reference", "--dram", "simple"])
+            first = first or (report, ideal)
+            print("| %s | %s | %.2f | %.2fx | %.0f | %+.0f %% | %s | %.2f, %.2fx |" % (
+                title, policy, 1e3 * report["seconds"], first[0]["cycles"] / report["cycles"],
+                report["peak_device_bytes"] / 1e6,
+                100 * (report["peak_device_bytes"] / first[0]["peak_device_bytes"] - 1), bounds(report),
+                1e3 * ideal["seconds"], first[1]["cycles"] / ideal["cycles"]), flush=True)
 
 
 def bert(o, folder):
@@ -73,7 +78,8 @@ def bert(o, folder):
     for parts in ([], ["--data-parallel", "1"]):
         for optimizer in (["sgd"], ["adam", "--lr", "1e-4"]):
             title = "BERT layer and head, %s, %s" % (optimizer[0], "one part" if parts else "a part a row of tiles")
-            rows(title, lambda flags: run(o.tegula, step + ["--optimizer"] + optimizer + parts + flags))
+            rows(title, o.tegula, lambda flags, program: run(
+                o.tegula, step + ["--optimizer"] + optimizer + parts + flags + ["-o", program]))
 
 
 def convmodel(o, folder):
@@ -84,14 +90,19 @@ def convmodel(o, folder):
     write_npy(y, "f", (1, 1, 512, 512), (draw.uniform(-1, 1) for _ in range(512 * 512)))
     step = ["train", model, "--data", x, "--labels", y, "--batch", "1", "--steps", "1", "--loss", "mse", "--optimizer",
             "adam", "--lr", "1e-3", "--engine", "systemc", "--arch", o.arch]
-    rows("convolution model, training, adam", lambda flags: run(o.tegula, step + flags))
+    rows("convolution model, training, adam", o.tegula, lambda flags, program: run(
+        o.tegula, step + flags + ["-o", program]))
 
 
 def inference(o, folder):
     model = os.path.join(folder, "inference.onnx")
     subprocess.run([o.tegula, "zoo", "convmodel", "-q", "-o", model], check=True)
-    rows("convolution model, inference", lambda flags: run(
-        o.tegula, ["run", model, "--timing-only", "--no-cpu-reference", "--arch", o.arch] + flags))
+
+    def one(flags, program):
+        run(o.tegula, ["compile", model, "-o", program, "--arch", o.arch] + flags)
+        return run(o.tegula, ["run", program, "--timing-only", "--no-cpu-reference"])
+
+    rows("convolution model, inference", o.tegula, one)
 
 
 def main():
@@ -100,7 +111,8 @@ def main():
     parser.add_argument("--only", choices=["bert", "convmodel", "inference"])
     parser.add_argument("--arch", default="edge")
     o = parser.parse_args()
-    print("| experiment | policy | ms | speed-up | peak MB | against FP32 | bound by |\n|---|---|---|---|---|---|---|")
+    print("| experiment | policy | ms | speed-up | peak MB | against FP32 | bound by | ideal memory: ms, speed-up |")
+    print("|---|---|---|---|---|---|---|---|")
     with tempfile.TemporaryDirectory() as folder:
         for name, experiment in (("bert", bert), ("convmodel", convmodel), ("inference", inference)):
             if o.only in (None, name):

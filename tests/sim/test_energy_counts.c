@@ -1,9 +1,9 @@
 /* Whole runs whose actions and joules are worked out by hand, against what the engines with time count: a product, a pool, a
- * copy with refreshes, products of the narrow formats. Preset tiny: P = 4, so a flit, a bank row and 4 FP32 elements are 16
- * bytes, vx has 8 lanes. Prices at 45 nm in pJ, by the rule of `sram`, 10 sqrt(bytes / 8 KiB) for 64 bits:
+ * copy with refreshes, operations of vx, rows by index, products of the narrow formats. Preset tiny: P = 4, so a flit, a bank
+ * row and 4 FP32 elements are 16 bytes, vx has 8 lanes. Prices at 45 nm in pJ, by the rule of `sram`, 10 sqrt(bytes / 8 KiB) for 64 bits:
  *
  *   bank row       128 bits of  2 KiB   10      microcode word  64 bits of   2 KiB   5
- *   AGCU flit      128 bits of  8 KiB   20      ALU, others     0.1 + 4 x 32 bits of 512 bytes: 5   5.1
+ *   AGCU flit      128 bits of  8 KiB   20      ALU             4 x 32 bits of 512 bytes: 5, and 4.6 or 0.1
  *   accumulator     32 bits of  1 KiB    1.7678 flit-hop        128 bits x 0.121 x 2 mm   30.976
  *   multiply-add   FP32 4.6, others 2           post            0.1
  *   instruction    its bits of 32 times as many */
@@ -19,6 +19,33 @@ typedef struct hand_count {
   const char *actions, *dram;
   double pj[TG_ENERGY_KINDS]; /* without instructions' rows of queues and leakage */
 } hand_count;
+
+#define COPY                                                                                                 \
+  "arch tiny\n"                                                                                              \
+  "set config_cycles=100\n"                                                                                  \
+  "dram 128\n"                                                                                               \
+  "tensor input fp32 0x0 16 \"x\"\n"                                                                         \
+  "tensor output fp32 0x40 16 \"y\"\n"                                                                       \
+  "section \"copy\"\n"                                                                                       \
+  "tile 1\n"                                                                                                 \
+  "tx send wait_on=1 wait_sem=0 dir=west flits=4 src_inner=65535 dst_inner=65535 dst_base=64 dst_mask=3 "    \
+  "dst_post=1 "                                                                                              \
+  "dst_sem=4\n"                                                                                              \
+  "agcu 0\n"                                                                                                 \
+  "ctx 0 load rows=1 take=16 m_radix=1,1,1 k_radix=1,1,16 stride=0,0,64,0,0,4 y_size=1 x_size=1 "            \
+  "dst_inner=65535 "                                                                                         \
+  "dst_mask=6 dst_post=1\n"                                                                                  \
+  "ctx 2 store wait_on=1 wait_sem=4 src_base=64 base=1 rows=1 take=16 m_radix=1,1,1 k_radix=1,1,16 "         \
+  "stride=0,0,64,0,0,4 y_size=1 x_size=1\n"                                                                  \
+  "invoke 0 \"i\"\n"                                                                                         \
+  "base 1=0x40\n"
+#define COPY_ACTIONS                                                                                         \
+  "pad_read=4 pad_write=12 flit_hop=16 agcu_read=8 agcu_write=8 post=4 issue_tx=1 issue_agcu=2"
+#define COPIED(dram)                                                                                         \
+  {                                                                                                          \
+    [TG_ENERGY_SCRATCHPAD] = 16 * 10, [TG_ENERGY_NETWORK] = 16 * 30.976, [TG_ENERGY_AGCU] = 16 * 20,         \
+    [TG_ENERGY_CONTROL] = 4 * 0.1, [TG_ENERGY_DRAM] = (dram)                                                 \
+  }
 
 /* product: C[6, 4] = A[6, 8] B[8, 4], A by rows from the west and the north, 3 each, two flits a row; B 8 flits. mx: two blocks
  * along k, each 4 stationary and 6 streamed rows, 6 x 16 multiply-adds, 6 x 4 words; the second reads its 6 x 8 words. vx: 5
@@ -36,8 +63,16 @@ typedef struct hand_count {
  * `simple`: each element is a piece; the two of a LOAD are 8 bytes apart, those of the STORE 4: an atom each, 4 x 64 bytes to load, 64 to store.
  *
  * copy: 4 flits to both tiles of row 0 (2 hops), from tile 1 to tile 0 and the AGCU behind it (2 hops), and stored, refreshes
- * every 135 ns. The read is decided at some 105 ns and the write, which is left for the end of the run, at some 190: it finds its
- * row closed by the only refresh.
+ * every 135 ns. The read is decided at some 117 ns and the write, which is left for the end of the run, at some 207: it finds its
+ * row closed by the only refresh. `single_banks`: one of 16 every 110 ns, bank 0, which both are in, before the read, bank 1
+ * behind the write: the row stays open.
+ *
+ * multiplying: 3 rows of 8 lanes, in each a mul, 4 times fma, add, max, then sub and nop.
+ *   alu_multiply 3 x 8 x (1 + 4 x 2 + 1), alu_simple 3 x 8 x 4, word 3 x (1 + 4 x 3 + 2)
+ *
+ * rows_by_index: a LOAD of 10 flits, each an atom, by words 2 to 11 of the store memory, three rows of it; a STORE of a row of 72
+ * flits, 64 and 8, each burst of which reads its index, 16 and 2 atoms.
+ *   agcu_read 3 + 10 + 2 x 1 + 72
  *
  * formats: S = 8. BF16: 2 blocks x 10 rows x 64, (8 + 10) rows read each, 10 rows of 8 words read by the second. TF32: rows are
  * two bank rows. FP16 transposed: 10 rows are two groups of 8. */
@@ -149,33 +184,45 @@ static const hand_count cases[] = {
       [TG_ENERGY_AGCU] = 20 * 20,
       [TG_ENERGY_CONTROL] = 6 * 0.1,
       [TG_ENERGY_DRAM] = 320 * 162.5}},
-    {"copy",
+    {"copy", COPY, "ddr4-3200,channels=1,tREFI=135000,tRFC=20000", COPY_ACTIONS,
+     "read 64 written 64 activates 2 refreshes 1", COPIED(128 * 33.75 + 2 * 2856 + 1 * 1346520)},
+    {"single_banks", COPY, "ddr4-3200,channels=1,tREFI=1760000,tRFC=30000,tRFCpb=20000", COPY_ACTIONS,
+     "read 64 written 64 activates 1 refreshes 2", COPIED(128 * 33.75 + 1 * 2856 + 2 * 1346520 / 16.0)},
+    {"multiplying",
      "arch tiny\n"
-     "set config_cycles=100\n"
-     "dram 128\n"
-     "tensor input fp32 0x0 16 \"x\"\n"
-     "tensor output fp32 0x40 16 \"y\"\n"
-     "section \"copy\"\n"
-     "tile 1\n"
-     "tx send wait_on=1 wait_sem=0 dir=west flits=4 src_inner=65535 dst_inner=65535 dst_base=64 dst_mask=3 "
-     "dst_post=1 "
-     "dst_sem=4\n"
+     "section \"multiplying\"\n"
+     "tile 0\n"
+     "const 0x3f800000\n"
+     "word  | mul r0 = k0 k0 r0 | \n"
+     "word  | fma r1 = r0 k0 r0 | \n"
+     "word  | add r0 = r1 k0 r0 | \n"
+     "word  | max r0 = r0 r1 r0 | \n"
+     "word  | sub r0 = r0 r1 r0 | \n"
+     "word  | nop | \n"
+     "vx vop rows=3 row_count=1,3,1 j_count=1,4 seg_begin=0,1,4 seg_len=1,3,2 seg_repeat=2\n"
+     "invoke 0 \"i\"\n",
+     "simple",
+     "alu_multiply=240 alu_simple=96 word=45 issue_vx=1",
+     "read 0 written 0 activates 0 refreshes 0",
+     {[TG_ENERGY_VX] = 240 * 9.6 + 96 * 5.1 + 45 * 5}},
+    {"rows_by_index",
+     "arch tiny\n"
+     "dram 4096\n"
+     "section \"rows by index\"\n"
      "agcu 0\n"
-     "ctx 0 load rows=1 take=16 m_radix=1,1,1 k_radix=1,1,16 stride=0,0,64,0,0,4 y_size=1 x_size=1 "
-     "dst_inner=65535 "
-     "dst_mask=6 dst_post=1\n"
-     "ctx 2 store wait_on=1 wait_sem=4 src_base=64 base=1 rows=1 take=16 m_radix=1,1,1 k_radix=1,1,16 "
-     "stride=0,0,64,0,0,4 y_size=1 x_size=1\n"
+     "ctx 0 load rows=10 take=4 m_radix=10,1,1 k_radix=1,1,4 stride=0,0,0,0,0,4 y_size=1 x_size=1 "
+     "index_size=20 index_stride=16 index_base=2 dst_base=128 dst_inner=10 dst_mask=2\n"
+     "ctx 1 store rows=1 take=288 m_radix=1,1,1 k_radix=1,1,288 stride=0,0,0,0,0,4 y_size=1 x_size=1 "
+     "index_size=2 index_stride=1152 base=1 src_base=8\n"
      "invoke 0 \"i\"\n"
-     "base 1=0x40\n",
-     "ddr4-3200,channels=1,tREFI=135000,tRFC=20000",
-     "pad_read=4 pad_write=12 flit_hop=16 agcu_read=8 agcu_write=8 post=4 issue_tx=1 issue_agcu=2",
-     "read 64 written 64 activates 2 refreshes 1",
-     {[TG_ENERGY_SCRATCHPAD] = 16 * 10,
-      [TG_ENERGY_NETWORK] = 16 * 30.976,
-      [TG_ENERGY_AGCU] = 16 * 20,
-      [TG_ENERGY_CONTROL] = 4 * 0.1,
-      [TG_ENERGY_DRAM] = 128 * 33.75 + 2 * 2856 + 1 * 1346520}},
+     "base 1=1024\n",
+     "simple",
+     "pad_write=10 flit_hop=10 agcu_read=87 agcu_write=10 issue_agcu=2",
+     "read 640 written 1152 activates 0 refreshes 0",
+     {[TG_ENERGY_SCRATCHPAD] = 10 * 10,
+      [TG_ENERGY_NETWORK] = 10 * 30.976,
+      [TG_ENERGY_AGCU] = 97 * 20,
+      [TG_ENERGY_DRAM] = 1792 * 162.5}},
     {"formats",
      "arch tiny\n"
      "section \"formats\"\n"
