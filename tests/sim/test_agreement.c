@@ -16,7 +16,7 @@ static const char *const configs[][10] = {
      "burst_flits=16", "agcu_buffers=3", NULL},
 };
 
-/* TEGULA_SEED and TEGULA_RUNS repeat a failure or search longer. */
+/* TEGULA_SEED and TEGULA_RUNS repeat a failure or search longer; TEGULA_CYCLES ends programs that hang sooner. */
 static uint32_t from_environment(const char *name, uint32_t otherwise) {
   const char *text = getenv(name);
   return text ? (uint32_t)strtoul(text, NULL, 0) : otherwise;
@@ -24,7 +24,7 @@ static uint32_t from_environment(const char *name, uint32_t otherwise) {
 
 /* Whether they agree. */
 static bool compare(const tg_program *program, uint32_t seed) {
-  const tg_run_options options = {.max_cycles = 1000000};
+  const tg_run_options options = {.max_cycles = from_environment("TEGULA_CYCLES", 1000000)};
   engine_run rtl = engine_run_program(&tg_engine_rtl, program, options);
   const char *difference = NULL;
   if (rtl.status) difference = rtl.diag.message;
