@@ -23,7 +23,7 @@ const campaign_command campaign_commands[] = {
     {"train", TRAIN "--json --report out/r.html --csv out/c.csv -o out/step.tgb", true, 12},
     {"checkpoint", TRAIN "-q --checkpoint out --checkpoint-every 100", true, 12},
     {"verify", "verify gemm.tgb --engines functional,systemc --threads 1", false, 16},
-    {"sweep", "sweep gemm.onnx --arch tiny --policy mp0 --policy mp1 --json --csv out/s.csv", true, 4},
+    {"sweep", "sweep gemm.onnx --arch tiny --policy mp0 --policy mp1 --json --csv out/s.csv", true, 12},
     {"regress", "regress suite.yaml --json --junit out/j.xml --markdown out/m.md", true, 10},
 };
 const int campaign_command_count = sizeof campaign_commands / sizeof *campaign_commands;

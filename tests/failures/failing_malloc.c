@@ -1,6 +1,7 @@
 /* A library for LD_PRELOAD: of the allocations that a process makes from main on, the one with the number
  * TEGULA_FAIL_AT fails, and with TEGULA_FAIL_ON all after it. How many were made is written, as text, into the file
- * TEGULA_FAIL_COUNT at exit. TEGULA_FAIL_TRACE prints a backtrace of the first that fails to standard error. */
+ * TEGULA_FAIL_COUNT at exit. A process that it forks goes on counting from there, and the largest number counts.
+ * TEGULA_FAIL_TRACE prints a backtrace of the first that fails to standard error. */
 #include <dlfcn.h>
 #include <errno.h>
 #include <execinfo.h>
@@ -10,6 +11,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <unistd.h>
 
 extern void *__libc_malloc(size_t size);
@@ -18,6 +20,7 @@ extern void *__libc_realloc(void *memory, size_t size);
 extern void *__libc_memalign(size_t alignment, size_t size);
 
 static atomic_ulong made;
+static atomic_ulong *most; /* of all processes */
 static unsigned long fail_at;
 static bool counting, fail_on, trace;
 
@@ -31,7 +34,8 @@ static void print_trace(void) {
 /* Whether this one fails. */
 static bool fails(void) {
   if (!counting) return false;
-  unsigned long number = atomic_fetch_add(&made, 1) + 1;
+  unsigned long number = atomic_fetch_add(&made, 1) + 1, before = atomic_load(most);
+  while (number > before && !atomic_compare_exchange_weak(most, &before, number)) continue;
   if (!fail_at || number < fail_at || (number > fail_at && !fail_on)) return false;
   if (trace) print_trace();
   errno = ENOMEM;
@@ -55,7 +59,7 @@ static void write_count(void) {
   counting = false;
   if (!path) return;
   char text[32];
-  int length = snprintf(text, sizeof text, "%lu\n", atomic_load(&made));
+  int length = snprintf(text, sizeof text, "%lu\n", atomic_load(most));
   int file = open(path, O_WRONLY | O_CREAT | O_TRUNC, 0600);
   if (file >= 0) {
     (void)!write(file, text, (size_t)length);
@@ -75,6 +79,8 @@ static int counted_main(int count, char **arguments, char **environment) {
     void *frames[1];
     backtrace(frames, 1); /* loads what it needs */
   }
+  most = mmap(NULL, sizeof *most, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+  if (most == MAP_FAILED) abort();
   atexit(write_count);
   unsetenv("LD_PRELOAD"); /* processes that this one starts do not fail */
   counting = true;

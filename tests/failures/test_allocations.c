@@ -96,6 +96,17 @@ static void campaign(const void *row) {
   tg_arena_release(&arena);
 }
 
+/* The rows of a sweep are worked out in another process: tens of thousands of allocations, of a few hundred. */
+TG_TEST(allocations, of_a_forked_process_are_counted) {
+  tg_arena arena = {0};
+  campaign_result result;
+  campaign_prepare();
+  run(&arena, "sweep gemm.onnx --arch tiny --policy mp0 --csv out/s.csv", 0, false, &result);
+  EXPECT_EQ(result.status, 0);
+  EXPECT(count_of_last() > 5000);
+  tg_arena_release(&arena);
+}
+
 /* No fault has made it, so returning from a handler would not make it again. The command reads what no pipe holds at once:
  * its handler is there when the signal comes. */
 TG_TEST(allocations, a_sent_fault_ends_the_command) {

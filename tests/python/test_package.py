@@ -7,6 +7,7 @@ import os
 import resource
 import subprocess
 import tempfile
+import threading
 import unittest
 
 import numpy
@@ -48,6 +49,23 @@ class Package(unittest.TestCase):
         done = subprocess.run(run + ["--input", archive], capture_output=True, text=True, check=False)
         self.assertEqual(done.returncode, 2)
         self.assertIn('no input "C"', done.stderr)
+
+    def test_a_thread_waits_for_another_one(self):
+        program, done = tegula.compile(self.gemm, arch="tiny"), []
+        closing = threading.Thread(target=lambda: done.append(program.close()))
+
+        def progress(*_):
+            if not closing.ident:
+                closing.start()
+                closing.join(0.3)
+                self.assertFalse(done)
+
+        got = program.run({"A": self.a, "B": self.b}, progress=progress)
+        numpy.testing.assert_allclose(got["C"], self.a @ self.b, atol=1e-5)
+        closing.join()
+        self.assertTrue(done)
+        with self.assertRaisesRegex(tegula.Error, "no session"):
+            program.run()
 
     def test_integers_beyond_floats(self):
         try:

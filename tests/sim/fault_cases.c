@@ -190,6 +190,49 @@ const fault_case fault_cases[] = {
      0,
      {"cycle 50: semaphore 3 of tile 0,1 is above 255"},
      {"cycle 50", "tile 1 (0,1)", "semaphore 3 is above 255"}},
+    /* the same at an AGCU: its own post, visible at 49; a burst's, at 49 + 2 + 1 + 4; one from afar */
+    {"overflow_of_an_agcu",
+     "arch tiny\n"
+     "section \"s\"\n"
+     "agcu 3\n"
+     "ctx 1 sync post_kind=1 post_sem=21\n"
+     "sem 21=255\n"
+     "invoke 0 \"i\"\n",
+     0,
+     {"cycle 49: semaphore 21 of agcu north 1 is above 255"},
+     {"cycle 49", "agcu 3", "semaphore 21 is above 255"}},
+    {"overflow_of_an_agcu_by_a_burst",
+     "arch tiny\n"
+     "section \"s\"\n"
+     "tile 0\n"
+     "tx send dir=1 src_inner=200 dst_inner=200 flits=4 dst_mask=1 dst_post=1 dst_sem=7\n"
+     "agcu 0\n"
+     "sem 7=255\n"
+     "invoke 0 \"i\"\n",
+     0,
+     {"cycle 57: semaphore 7 of agcu west 0 is above 255"},
+     {"cycle 57", "agcu 0", "semaphore 7 is above 255"}},
+    {"overflow_of_an_agcu_from_afar",
+     "arch tiny\n"
+     "section \"s\"\n"
+     "tile 2\n"
+     "mx sync post_kind=3 post_sem=3\n"
+     "agcu 2\n"
+     "sem 3=255\n"
+     "invoke 0 \"i\"\n",
+     0,
+     {"cycle 51: semaphore 3 of agcu north 0 is above 255"},
+     {"cycle 51", "agcu 2", "semaphore 3 is above 255"}},
+    {"accumulator_half_0",
+     "arch tiny\n"
+     "section \"s\"\n"
+     "tile 3\n"
+     "mx gemm m_count=1,3 blk_count=1,1,1,1 a_banks=1 b_base=128 b_banks=1 b_row=1 c_base=2\n"
+     "vx vop row_count=1,1,1 j_count=1,1 rows=1 s0_kind=4 s0_base=127\n"
+     "invoke 0 \"i\"\n",
+     0,
+     {"cycle 52: tile 1,1: mx and vx (loads) own accumulator half 0 at once"},
+     {"cycle 53", "tile 3 (1,1)", "mx and vx own accumulator half 0"}},
     /* the last flit's row is the first that is not there */
     {"store_memory_ends",
      "arch tiny\n"

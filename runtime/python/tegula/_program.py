@@ -1,10 +1,13 @@
 """Models compiled for an array, and their runs."""
 
 import collections
+import contextlib
 import ctypes as c
+import functools
 import json
 import os
 import sys
+import threading
 import warnings
 
 import numpy
@@ -100,8 +103,25 @@ class _CastRules:
             raise self.failure
 
 
+def _alone(method):
+    """A method that holds its program: a session belongs to one thread at a time, so others wait. What a callback calls is in the
+    thread that runs, and the library says what it thinks of it."""
+
+    @functools.wraps(method)
+    def held(self, *arguments, **options):
+        with self._lock:
+            return method(self, *arguments, **options)
+    return held
+
+
 class Program:
-    """A model compiled for an array. Made by tegula.compile; of a program's file by Program.load."""
+    """A model compiled for an array. Made by tegula.compile; of a program's file by Program.load. Threads may share it: a call waits
+    until that of another thread has ended."""
+
+    def __new__(cls, *_, **__):
+        self = super().__new__(cls)
+        self._lock = threading.RLock()
+        return self
 
     def __init__(self, data, name):
         self._session = c.c_void_p()
@@ -120,6 +140,7 @@ class Program:
             raise Error(f"{path}: is a model, not a program: tegula.compile takes it")
         return program
 
+    @_alone
     def close(self):
         """Gives its memory back; also done when it is collected."""
         if getattr(self, "_session", None):
@@ -134,6 +155,7 @@ class Program:
     def __exit__(self, *_):
         self.close()
 
+    @_alone
     def _compile(self, options, arch, settings, batch, shapes, constants, seed, k_tile, opt, inference, cast_callback, verbose):
         if library.tg_session_is_compiled(self._session):
             raise Error("a compiled program cannot be compiled again")
@@ -157,6 +179,7 @@ class Program:
         finally:
             rules.check()
 
+    @_alone
     def _tensors(self, kind):
         count = getattr(library, f"tg_session_{kind}_count")(self._session)
         infos = [getattr(library, f"tg_session_{kind}")(self._session, i).contents for i in range(count)]
@@ -202,6 +225,7 @@ class Program:
         if random_inputs is not None:
             library.tg_session_random_inputs(self._session, random_inputs)
 
+    @_alone
     def run(self, inputs=None, *, engine="systemc", threads=0, timing_only=False, max_cycles=0, profile=False,
             trace=None, random_inputs=None, measure_cpu=False, progress=None):
         """Runs once and returns the outputs by name, as numpy arrays of the model's types (bfloat16 as uint16).
@@ -246,6 +270,7 @@ class Program:
         return values
 
     @property
+    @_alone
     def report(self):
         """The report of the last run: the keys of docs/report.md."""
         text = library.tg_session_report_json(self._session)
@@ -253,14 +278,17 @@ class Program:
             raise Error("there is no report before a run")
         return json.loads(take_text(text))
 
+    @_alone
     def write_report(self, path):
         """As .json or .html."""
         call("tg_session_write_report", self._session, encode(path))
 
+    @_alone
     def save(self, path):
         """As a .tgb file, for Program.load and the command."""
         call("tg_session_save", self._session, encode(path))
 
+    @_alone
     def verify(self, *, engines=None, threads=0, max_cycles=0):
         """Do the engines agree in every bit and cycle, with the inputs that are set? What `tegula verify --json`
         prints; `first_difference` is None if all are equal."""
@@ -277,5 +305,8 @@ class Program:
         """The last run beside that of another program, of this model or of another version of it: where the cycles went
         ("text", "sections", "speedup") and what the outputs differ by ("equal_bits", "outputs"), as tg_session_compare."""
         text = c.c_void_p()
-        call("tg_session_compare", before._session, self._session, c.byref(text))
-        return json.loads(take_text(text))
+        with contextlib.ExitStack() as held:
+            for program in sorted((before, self), key=id):  # in one order, whoever compares with whom
+                held.enter_context(program._lock)
+            call("tg_session_compare", before._session, self._session, c.byref(text))
+            return json.loads(take_text(text))
