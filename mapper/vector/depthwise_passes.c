@@ -121,6 +121,19 @@ static void write_step(const code *s) {
   }
 }
 
+/* Results of sums. */
+static void write_finish(const code *s) {
+  const tg_line_kernel *lines = s->lines;
+  tg_mc_ref bias = lines->bias ? tg_depthwise_load(s->mc, s->d->kernel, TG_DEPTHWISE_BIAS,
+                                                   tg_line_finished_bias(s->t))
+                               : TG_MC_NONE,
+            sums[TG_STREAMS];
+  tg_mc_next_segment(s->mc);
+  for (uint32_t u = 0; u < s->t->apart; u++) sums[u] = tg_mc_load(s->mc, tg_line_finished_sums(u), true);
+  for (uint32_t u = 0; u < s->t->apart; u++)
+    tg_depthwise_end(s->d, lines, s->mc, sums[u], bias, tg_line_finished_result(s->t, u));
+}
+
 void tg_depthwise_write_passes(const void *user, const tg_line_kernel *lines, const tg_line_tiling *t,
                                tg_mc *mc) {
   registers rows[TG_STREAMS];
@@ -145,4 +158,7 @@ void tg_depthwise_write_passes(const void *user, const tg_line_kernel *lines, co
     tg_mc_next_segment(mc);
     write_step(&s);
   }
+  if (!t->apart) return;
+  tg_mc_next_segment(mc);
+  write_finish(&s);
 }

@@ -20,10 +20,12 @@ typedef struct tg_line_tiling {
   uint32_t vectors;       /* of 2P channels */
   uint32_t unroll;        /* columns of results that an iteration makes */
   uint32_t depth,
-      width;     /* rows of a window, positions of a row that a pass takes (line_passes.h); 0: no passes */
-  uint32_t run;  /* columns of results that follow each other in the scratchpad */
-  uint32_t lead; /* columns in front of each run there */
-  uint32_t taps; /* columns of a window that it takes: one, or all of them */
+      width; /* rows of a window, positions of a row that a pass takes (line_passes.h); 0: no passes */
+  /* columns that a VOP behind the passes finishes at a time: it makes results of whole sums; 0: the last pass does */
+  uint32_t apart;
+  uint32_t run;                  /* columns of results that follow each other in the scratchpad */
+  uint32_t lead;                 /* columns in front of each run there */
+  uint32_t taps;                 /* columns of a window that it takes: one, or all of them */
   uint32_t blocks[TG_LINE_DIMS]; /* of rows, columns, channels */
   uint32_t rounds;               /* blocks of a tile; of each image, where rows are cut */
   uint32_t pieces, piece_flits;  /* that a block leaves in */

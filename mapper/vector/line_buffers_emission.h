@@ -14,8 +14,8 @@ typedef struct tg_line_emission {
   tg_channel channels[TG_LINE_CHANNELS];
   tg_store_port ports[TG_LINE_PORTS];
   tg_egress_plan egress;
-  /* of windows, or of each part of passes; then of a reduction */
-  tg_vx_instr microcode[TG_LINE_MOST_PARTS + 1];
+  /* of windows, or of each part of passes, and what finishes them; then of a reduction */
+  tg_vx_instr microcode[TG_LINE_MOST_PARTS + 2];
   int totals; /* the latter */
   int entry[TG_LINE_TENSORS];
   int64_t residue[TG_LINE_TENSORS];

@@ -310,10 +310,10 @@ tg_status tg_emit_lines(tg_compile *c, const tg_kernel *kernel, const tg_line_ke
   plan_egress(&e);
   for (int i = 0; i < TG_LINE_TENSORS; i++)
     if (tensor_of(lines, i)) e.entry[i] = tg_build_base(&e.b, tensor_of(lines, i), 0, &e.residue[i]);
-  int splits[TG_LINE_MOST_PARTS], further = 0;
+  int splits[TG_LINE_MOST_PARTS + 1], further = 0;
   tg_mc mc;
   (t->depth ? lines->write_passes : lines->write)(lines->user, lines, t, &mc);
-  for (int parts = t->depth ? (int)tg_line_parts(lines, t) : 1; further + 1 < parts; further++)
+  for (int parts = t->depth ? tg_line_segments(lines, t) / 2 : 1; further + 1 < parts; further++)
     splits[further] = 2 * (further + 1);
   if (lines->totals) {
     tg_mc_next_segment(&mc);

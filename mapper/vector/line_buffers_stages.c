@@ -95,7 +95,7 @@ static void add_weights(const tg_params *m, const tg_line_tiling *t, uint32_t lo
 }
 
 int tg_line_segments(const tg_line_kernel *k, const tg_line_tiling *t) {
-  return t->depth ? 2 * (int)tg_line_parts(k, t) : 3;
+  return t->depth ? 2 * (int)(tg_line_parts(k, t) + (t->apart > 0)) : 3;
 }
 
 /* What a reduction of results makes leaves behind these, in a context of its own. */
@@ -120,7 +120,8 @@ void tg_line_list_stages(const tg_params *m, const tg_line_kernel *k, const tg_l
                   .seat = TG_UNIT_VX,
                   .rate = TG_RATE_STEP,
                   .nest = TG_NEST_BLOCKS,
-                  .slots = t->depth ? tg_line_passes(k, t) : 1, /* and those of a reduction */
+                  .slots =
+                      t->depth ? tg_line_passes(k, t) + (t->apart > 0) : 1, /* and those of a reduction */
                   .cycles = vop_cycles(m, k, t, words)};
   tg_stage_join(&blocks,
                 (tg_join){.channel = TG_LINE_IMAGE, .fills = true, .waits = TG_OF_ENDS, .posts = TG_OF_ENDS});

@@ -11,6 +11,7 @@ enum {
   MOST_STEP = 32767,  /* of a bounded coordinate, and of a stream's address: signed */
   MOST_UNROLLED = 6,  /* columns of results at a time */
   MOST_PARTS = 16,    /* of a window's rows */
+  MOST_APART = 2,     /* columns that are finished at a time */
   LATENCIES = 40 /* cycles from one unit to the next, and across the array, at the begin and at the end */
 };
 
@@ -124,6 +125,7 @@ static void consider(search *s, tg_line_tiling t, const int *own_words) {
   memcpy(words, own_words, sizeof words);
   t.rounds = (uint32_t)rounds;
   if (t.depth) tg_line_choose_run(m, s->k, words, &t);
+  if (t.apart && t.run % t.apart) return;
   if (!totals_fit(s->k, &t) || !set_pieces(m, s->k, &t) || !fields_fit(m, s->k, &t) ||
       !places_fit(m, s->k, &t) || !add_totals(s, &t, words))
     return;
@@ -191,16 +193,17 @@ static void consider_unrolled(search *s, const tg_line_tiling *t) {
     tg_line_write_totals(s->c, k, 1, &mc);
     if (!tg_mc_fits(&mc, s->c->m, words)) return;
   }
-  uint64_t bytes = t->depth ? tg_line_passes(k, t) * TG_INSTR_BYTES + mc.words * sizeof(uint64_t) : 0;
+  uint64_t bytes =
+      t->depth ? (tg_line_passes(k, t) + (t->apart > 0)) * TG_INSTR_BYTES + mc.words * sizeof(uint64_t) : 0;
   s->configuration = (double)bytes / tg_flit_bytes(s->c->m);
   s->found = false;
   consider_columns(s, *t, words);
   if (s->found) keep(s, &s->best);
 }
 
-static void consider_passes(search *s, uint32_t unroll) {
+static void consider_passes(search *s, uint32_t unroll, uint32_t apart) {
   int64_t positions = s->k->windows->taps[1];
-  tg_line_tiling t = {.unroll = unroll, .taps = (uint32_t)tg_min(positions, TG_STREAMS + 1)};
+  tg_line_tiling t = {.unroll = unroll, .taps = (uint32_t)tg_min(positions, TG_STREAMS + 1), .apart = apart};
   for (uint32_t parts = 1; parts <= positions && parts <= MOST_PARTS; parts++)
     if (tg_line_choose_passes(s->k, parts, &t)) {
       consider_unrolled(s, &t);
@@ -231,7 +234,8 @@ bool tg_line_tile(tg_compile *c, const tg_line_kernel *k, tg_line_tilings *out) 
       tg_line_tiling t = {.unroll = u, .taps = all ? (uint32_t)tg_min(w->taps[1], TG_STREAMS + 1) : 1};
       if (tg_line_result_stream(k, &t, u) <= TG_STREAMS) consider_unrolled(&s, &t);
     }
-  for (uint32_t u = 1; u <= MOST_UNROLLED; u++) consider_passes(&s, u);
+  for (uint32_t u = 1; u <= MOST_UNROLLED; u++)
+    for (uint32_t apart = 0; apart <= MOST_APART; apart++) consider_passes(&s, u, apart);
   *out = s.all;
   return out->count > 0;
 }

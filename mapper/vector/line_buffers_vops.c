@@ -189,6 +189,32 @@ static tg_instr *push_pass(const emission *e, tg_queue *queue, uint32_t number) 
   return in;
 }
 
+/* Results of whole sums. */
+static tg_instr *push_finish(const emission *e, tg_queue *queue) {
+  const tg_line_kernel *k = e->k;
+  const tg_line_tiling *t = e->t;
+  tg_instr *in = push_vop(e, queue, &e->microcode[tg_line_parts(k, t)]);
+  tg_vx_instr *vop = &in->vx;
+  tg_buffer from = sums_of(e, tg_line_passes(k, t) - 1);
+  vop->row_count[1] = t->columns / t->run;
+  vop->rows = vop->row_count[0] * vop->row_count[1] * vop->row_count[2];
+  vop->j_count[0] = t->run / t->apart;
+  vop->j_count[1] = 1;
+  for (uint32_t u = 0; u < t->apart; u++) {
+    tg_stream *sums = set_results(e, vop, tg_line_finished_sums(u), TG_STREAM_FP32, &from, u),
+              *result = set_results(e, vop, tg_line_finished_result(t, u), k->result_kind,
+                                    &e->channels[TG_LINE_RESULT].ring, u);
+    sums->j[0] = t->apart * tg_line_position(e->b.m, t, TG_STREAM_FP32);
+    result->j[0] = t->apart * tg_line_position(e->b.m, t, k->result_kind);
+    result->store = 1;
+  }
+  if (k->bias)
+    (void)set_stream(e, vop, tg_line_finished_bias(t), k->bias_kind, &e->channels[TG_LINE_WEIGHTS].ring,
+                     k->windows->taps[0] * k->windows->taps[1] *
+                         tg_line_position(e->b.m, t, k->weights_kind));
+  return in;
+}
+
 /* ---- a reduction of results ---- */
 
 static tg_instr *push_totals(const emission *e, tg_queue *queue, const tg_line_totals_vop *v) {
@@ -216,18 +242,24 @@ static tg_instr *push_totals(const emission *e, tg_queue *queue, const tg_line_t
   return in;
 }
 
-/* The image is read by those that make results, which leave when the reduction has read them. */
+/* The image, with which a bias may come, is read by those that make results, which leave when the reduction has read them. */
 void tg_line_emit_vops(const emission *e, const tg_stage *stage, tg_queue *queue, uint32_t r, uint32_t col) {
   tg_line_totals_vop totals[TG_LINE_MOST_TOTALS];
+  const uint32_t apart = e->t->apart > 0;
   uint32_t own = stage->slots - (e->k->totals ? (uint32_t)tg_line_totals_vops(e->k, e->t, totals) : 0);
+  bool bias_comes_with_blocks = e->k->bias && !tg_line_loads_once(e->b.m, e->k, e->t);
   const struct {
     int channel;
     uint32_t first, end;
-  } used[] = {{TG_LINE_IMAGE, 0, own}, {TG_LINE_RESULT, 0, stage->slots}, {TG_LINE_TOTAL, own, stage->slots}};
+  } used[] = {{TG_LINE_IMAGE, 0, bias_comes_with_blocks ? own : own - apart},
+              {TG_LINE_RESULT, apart ? own - 1 : 0, stage->slots},
+              {TG_LINE_TOTAL, own, stage->slots}};
   for (uint32_t i = 0; i < stage->slots; i++) {
     tg_joint at = {.r = r, .col = col};
     if (i >= own)
       at.in = push_totals(e, queue, &totals[i - own]);
+    else if (i + apart == own && apart)
+      at.in = push_finish(e, queue);
     else
       at.in = e->t->depth ? push_pass(e, queue, i) : push_windows(e, queue, r, col);
     for (size_t n = 0; n < sizeof used / sizeof *used; n++) {

@@ -32,8 +32,8 @@ tg_line_pass tg_line_pass_of(const tg_line_kernel *k, const tg_line_tiling *t, u
                        .tap = tap,
                        .taps = (uint32_t)tg_min(k->windows->taps[1] - tap, t->width),
                        .begins = number == 0,
-                       .ends = number + 1 == passes};
-  if (pass.ends)
+                       .ends = number + 1 == passes && !t->apart};
+  if (number + 1 == passes)
     pass.part = tg_line_parts(k, t) - 1;
   else if (!pass.begins)
     pass.part = pass.taps == t->width ? 1 : 1 + has_whole(k, t);
@@ -88,6 +88,10 @@ int tg_line_pass_bias(const tg_line_kernel *k, const tg_line_tiling *t, const tg
   return tg_line_pass_result(k, t, pass, t->unroll);
 }
 
+int tg_line_finished_sums(uint32_t u) { return (int)u; }
+int tg_line_finished_result(const tg_line_tiling *t, uint32_t u) { return (int)(t->apart + u); }
+int tg_line_finished_bias(const tg_line_tiling *t) { return 2 * (int)t->apart; }
+
 int tg_line_pass_streams(const tg_line_kernel *k, const tg_line_tiling *t, const tg_line_pass *pass) {
   return tg_line_pass_bias(k, t, pass) + (pass->ends && k->bias);
 }
@@ -119,7 +123,7 @@ bool tg_line_choose_passes(const tg_line_kernel *k, uint32_t parts, tg_line_tili
 /* ---- what they take ---- */
 
 uint32_t tg_line_sums_copies(const tg_line_kernel *k, const tg_line_tiling *t) {
-  return t->depth ? (uint32_t)tg_min(tg_line_passes(k, t) - 1, 2) : 0;
+  return t->depth ? (uint32_t)tg_min(tg_line_passes(k, t) - !t->apart, 2) : 0;
 }
 
 uint64_t tg_line_sums_rows(const tg_params *m, const tg_line_kernel *k, const tg_line_tiling *t) {
@@ -138,6 +142,8 @@ double tg_line_passes_cycles(const tg_params *m, const tg_line_kernel *k, const 
     const int *own = words + 2 * pass.part;
     cycles += rows * (own[0] + (double)tg_line_steps(k, t, &pass) * own[1]) + 2.0 * depth + 2;
   }
+  const int *finish = words + 2 * tg_line_parts(k, t);
+  if (t->apart) cycles += rows * (finish[0] + (double)(t->run / t->apart) * finish[1]) + 2.0 * depth + 2;
   return cycles;
 }
 
@@ -146,7 +152,7 @@ void tg_line_choose_run(const tg_params *m, const tg_line_kernel *k, const int *
   double least = 0;
   for (uint32_t parts = 1; parts <= m->fma_latency; parts++) {
     t->run = t->columns / parts;
-    if (t->columns % parts || t->run < t->unroll) continue;
+    if (t->columns % parts || t->run < t->unroll || (t->apart && t->run % t->apart)) continue;
     double cycles = tg_line_passes_cycles(m, k, t, words);
     if (parts > 1 && cycles >= least) continue;
     best = t->run;

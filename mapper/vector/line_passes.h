@@ -6,7 +6,8 @@
  * A step makes `unroll` results of `phases` columns of the image each, of which `turns` meet a result. A result is
  * complete turns - 1 results behind its first column, and the next row of the pass begins there. What steps make
  * before the first result of a run, which is a row of results or a part of one, lies in front of it, and nobody reads
- * it. If a step has several results, the columns of the first are loaded in the step before, so that no multiply-add
+ * it. So a VOP of its own may make results of the sums (`apart`), where that takes more than sums in the scratchpad do.
+ * If a step has several results, the columns of the first are loaded in the step before, so that no multiply-add
  * waits for them. */
 #ifndef TEGULA_MAPPER_VECTOR_LINE_PASSES_H
 #define TEGULA_MAPPER_VECTOR_LINE_PASSES_H
@@ -50,6 +51,11 @@ int tg_line_pass_result(const tg_line_kernel *kernel, const tg_line_tiling *t, c
                         uint32_t u);
 int tg_line_pass_bias(const tg_line_kernel *kernel, const tg_line_tiling *t, const tg_line_pass *pass);
 int tg_line_pass_streams(const tg_line_kernel *kernel, const tg_line_tiling *t, const tg_line_pass *pass);
+
+/* Streams of the VOP that finishes them: sums, results, the bias. */
+int tg_line_finished_sums(uint32_t u);
+int tg_line_finished_result(const tg_line_tiling *t, uint32_t u);
+int tg_line_finished_bias(const tg_line_tiling *t);
 
 /* Sets `width`, `depth` and `lead` for rows of a window in so many equal parts: the most rows a pass that there are
  * streams for with this `unroll`. False: there are not enough, or passes gain nothing here. */
