@@ -20,7 +20,10 @@ static bool join(tg_compile *c, size_t a, size_t b) {
   tg_kernel both = c->kernels[a], *totals = TG_NEW(c->arena, tg_kernel);
   *totals = c->kernels[b];
   both.column_sums = totals;
-  if (!tg_kernel_can_hoist(c, b, a) || !tg_is_faster(c, &c->kernels[a], totals, &both)) return false;
+  if (!tg_kernel_can_hoist(c, b, a) ||
+      !tg_is_faster(c, &both, tg_kernel_rehearsed(c, &both),
+                    tg_kernel_rehearsed(c, &c->kernels[a]) + tg_kernel_rehearsed(c, totals)))
+    return false;
   tg_kernels_become(c, a, b, a, &both);
   return true;
 }

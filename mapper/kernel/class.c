@@ -48,10 +48,12 @@ bool tg_is_profitable(tg_compile *c, const tg_kernel *product, const tg_kernel *
   return c->options.any_tiling ? randomly_together(c, both) : together < tg_kernel_cycles(c, product) + apart;
 }
 
-bool tg_is_faster(tg_compile *c, const tg_kernel *first, const tg_kernel *second, const tg_kernel *both) {
-  double together = tg_class_of(c, both)->rehearsed(c, both);
+double tg_kernel_rehearsed(tg_compile *c, const tg_kernel *kernel) {
+  return tg_class_of(c, kernel)->rehearsed(c, kernel);
+}
+
+bool tg_is_faster(const tg_compile *c, const tg_kernel *both, double together, double apart) {
   if (together >= TG_NEVER) return false;
   if (c->options.any_tiling) return randomly_together(c, both);
-  double apart = tg_class_of(c, first)->rehearsed(c, first) + tg_class_of(c, second)->rehearsed(c, second);
   return together < (tg_dram_is_simple(&c->m->dram) ? 1 : CLEARLY_OF_A_DEVICE) * apart;
 }

@@ -60,7 +60,9 @@ double tg_kernel_cycles(tg_compile *c, const tg_kernel *kernel);
 /* Is `both`, a product and what takes so many cycles apart from it, faster than one after the other? Where
  * tilings are randomized, so is this. */
 bool tg_is_profitable(tg_compile *c, const tg_kernel *product, const tg_kernel *both, double apart);
-/* Is `both` clearly faster than one after the other, by rehearsals? */
-bool tg_is_faster(tg_compile *c, const tg_kernel *first, const tg_kernel *second, const tg_kernel *both);
+/* Cycles by a rehearsal, of a class that has one. And are those of `both` and what is beside it clearly less than those
+ * of what it takes the place of? Where tilings are randomized, so is this. */
+double tg_kernel_rehearsed(tg_compile *c, const tg_kernel *kernel);
+bool tg_is_faster(const tg_compile *c, const tg_kernel *both, double together, double apart);
 
 #endif

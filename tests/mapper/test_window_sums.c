@@ -76,3 +76,40 @@ __attribute__((constructor)) static void register_sums(void) {
   for (size_t i = 0; i < sizeof sums / sizeof *sums; i++)
     tg_test_register_row("window_sums", sums[i].name, __FILE__, __LINE__, same_bits, &sums[i]);
 }
+
+#ifdef TEGULA_WITH_SYSTEMC
+static double cycles_of(const char *text) {
+  tg_arena arena = {0};
+  tg_diag diag = {""};
+  mapped m;
+  run_case what = {
+      .text = text, .arch = "edge", .run = {.threads = 1, .timing_only = true}, .engine = &tg_engine_systemc};
+  if (run_text(&what, &m, &arena, &diag)) tg_test_fail(__FILE__, __LINE__, "%s", diag.message);
+  double cycles = (double)m.result.cycles;
+  release_mapped(&m);
+  tg_arena_release(&arena);
+  return cycles;
+}
+
+/* Images in the order of memory, so that nothing is transposed. */
+#define IN_ORDER(op)                                                                                         \
+  "graph \"g\"\ninput %i: f32[1,14,14,256]\nconst %w: f32[256,1,5,5] = seeded(1, 0.3)\n"                     \
+  "%x = Transpose(%i) perm=[0,3,1,2] @1\n%d = Conv(%x, %w) " FIVE " group=256 @2\n" op                       \
+  "%o = Transpose(%y) perm=[0,2,3,1] @9\noutput \"y\" %o: f32\n"
+
+/* Of 196 vectors a tile, each of which takes 24 words for x * sigmoid(x), and four loads and stores: not of the columns
+ * in front of each row. */
+TG_TEST(window_sums, an_activation_takes_its_words) {
+  double alone = cycles_of(IN_ORDER("%y = Neg(%d) @3\n")),
+         both = cycles_of(IN_ORDER("%s = Sigmoid(%d) @3\n%y = Mul(%d, %s) @4\n"));
+  if (both > alone + 196 * 30) tg_test_fail(__FILE__, __LINE__, "%.0f cycles, %.0f without", both, alone);
+}
+
+/* The tensor is not loaded again, which takes 1568 cycles and a section. */
+TG_TEST(window_sums, a_mean_takes_less_than_a_load) {
+#define TAIL "%t = Reshape(%m) shape=[1,256] @8\noutput \"t\" %t: f32\n"
+  double alone = cycles_of(IN_ORDER("%y = Neg(%d) @3\n")),
+         both = cycles_of(IN_ORDER("%y = Neg(%d) @3\n%m = ReduceMean(%y) axes=[2,3] @4\n" TAIL));
+  if (both > alone + 1568) tg_test_fail(__FILE__, __LINE__, "%.0f cycles, %.0f without", both, alone);
+}
+#endif
