@@ -2,6 +2,8 @@
 #include "frontend/build/centred.h"
 #include "frontend/gradients/rules.h"
 
+#include <string.h>
+
 /* The dimensions that a softmax runs over. */
 static unsigned softmax_axes(const tg_node *node) {
   unsigned axis = 1u << tg_attr_int(node, TG_ATTR_AXIS);
@@ -56,7 +58,17 @@ void tg_gradient_layer_normalization(tg_backward *w, const tg_node *node, tg_val
   tg_backward_give(w, 2, dy);
 }
 
-/* Mean and variance are those of the batch (batch_statistics.c), and depend on X; or constants. Of each
+/* As batch_statistics.c made it. */
+static bool is_of_batch(const tg_value *statistic) {
+  const char *origin = statistic->producer ? statistic->producer->origin : NULL;
+  return origin && !strcmp(origin, "batch_norm");
+}
+
+static bool is_wanted(const tg_backward *w, const tg_value *value) {
+  return value->index < w->value_count && w->wanted[value->index];
+}
+
+/* Mean and variance are those of the batch (batch_statistics.c), and depend on X; or given. Of each
  * element as little as goes without taking its distance from the mean apart: factors are those of
  * channels. */
 void tg_gradient_batch_normalization(tg_backward *w, const tg_node *node, tg_value *dy) {
@@ -74,7 +86,9 @@ void tg_gradient_batch_normalization(tg_backward *w, const tg_node *node, tg_val
            *product = tg_mul(w, tg_build_sum(&w->build, tg_mul(w, dy, d), axes), r);
   tg_value *flat_sum = tg_build_reshape(&w->build, sum, 1, sizes);
   tg_value *flat_product = tg_build_reshape(&w->build, product, 1, sizes);
-  bool frozen = tg_is_constant(tg_in(node, 3)) && tg_is_constant(tg_in(node, 4));
+  bool frozen = !is_of_batch(tg_in(node, 3)) && !is_of_batch(tg_in(node, 4));
+  if (frozen && (is_wanted(w, tg_in(node, 3)) || is_wanted(w, tg_in(node, 4))))
+    w->refusal = "statistics that are given have no gradient";
   if (frozen) {
     tg_backward_give(w, 0, tg_mul(w, tg_mul(w, statistic[0], r), dy));
   } else if (tg_backward_wants(w, 0)) {

@@ -77,6 +77,23 @@ def large_fills(kit):
                  refused=refused)
 
 
+def gradients_of_given_statistics(kit):
+    """Statistics that are operands are no function of X, whether they are constants or not; they have no gradient."""
+    x, scale, bias, centre, spread, g = kit.normal(4, 3, 5), kit.normal(3), kit.normal(3), kit.normal(3), abs(kit.normal(3)), kit.normal(4, 3, 5)
+    r = 1 / np.sqrt(spread.astype("f8") + 1e-5)[:, None]
+    wide = g.astype("f8")
+    wanted = [kit.f4(wide * scale[:, None] * r), kit.f4((wide * (x - centre[:, None]) * r).sum((0, 2))), kit.f4(wide.sum((0, 2)))]
+    names, statistics = ["x", "s", "b"], [("m", centre), ("v", spread)]
+    for name, more, refused in (("inputs", [], ""), ("constants", [], ""), ("wanted", ["v"], "statistics that are given have no gradient")):
+        nodes = [kit.node("BatchNormalization", names + ["m", "v"], ["y"]), kit.node("Mul", ["y", "g"], ["p"]),
+                 helper.make_node("Gradient", names + more, ["d" + n for n in names + more], domain="ai.onnx.preview.training", xs=names + more, y="p")]
+        given = [("x", x), ("s", scale), ("b", bias), ("g", g)]
+        results = [("d" + n, a) for n, a in zip(names, wanted)] + [("d" + n, spread) for n in more]
+        constants = statistics if name == "constants" else []
+        kit.graph("gradient_batch_normalization_" + name, nodes, given + ([] if constants else statistics), results, 17, constants, refused,
+                  domains=("ai.onnx.preview.training",))
+
+
 def quantized(kit):
     """Operators of com.microsoft on quantized tensors."""
     def to(y, scale, zero):
@@ -384,4 +401,4 @@ def defaults(kit):
               [("ratio", kit.f4(0.5)), ("mode", off)], inputs=listed, refused='has no input "ratio"')
 
 
-GROUPS = (defaults, quotients, wide_products, quantized, reductions, remainders, whole_products, empties, decisions, numbers_that_are_none, gathers, activations, sizes_of_one, resized_by_scales, running_statistics, collecting, of_nothing, slopes, large_fills)
+GROUPS = (defaults, quotients, wide_products, quantized, reductions, remainders, whole_products, empties, decisions, numbers_that_are_none, gathers, activations, sizes_of_one, resized_by_scales, running_statistics, collecting, of_nothing, slopes, large_fills, gradients_of_given_statistics)
