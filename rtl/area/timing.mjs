@@ -1,8 +1,8 @@
 // How deep the logic between registers is: node timing.mjs YOSYS RTL PACKAGE OUT [MODULE...]
 //   YOSYS, RTL, PACKAGE, OUT: as for area.mjs; writes timing.txt and timing.json   MODULE: rows, all without one
 // A module's depth is that of its and-inverter graph (Yosys's alumacc and techmap, then ABC: balance, and twice the delay-optimal
-// balancing of `if -g`): the longest path from a register, a memory's output or a port to a register, a memory's input or a port. Modules are flat, with all that is in them but
-// for what a row's `boxes` leave out, as it has a row of its own.
+// balancing of `if -g`): the longest path from a register, a memory's output or a port to a register, a memory's input or a port.
+// Modules are flat, with all that is in them but for what a row's `boxes` leave out, as it has a row of its own.
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { Worker, isMainThread, parentPort, workerData } from 'node:worker_threads';
@@ -12,11 +12,12 @@ import { openYosys, readModule, readRtl } from './yosys.mjs';
 const MINUTES = 20; // for one module, after which it is left out
 const LIMIT = 1.3; // of the multiply-add's stage
 
-// Modules, with parameters that differ from the module's (`latency`: that of the array, `line`: positions of a row), what is left
-// out of them, and smaller sizes of the array where many of a kind stand beside each other: elements of a flit are converted
-// alike, and a doubling of P is a stage more of the shifter behind, two levels; counters count alike, and a doubling of them is a
-// level more of the tree that names one. `without`: instances that are alike another, which stays. `name`: of a row for
-// paths across modules. `large`: equal cells are left to ABC to merge, as Yosys merges chains of them one by one.
+// Modules, with parameters that differ from the module's (`latency`: that of the array, `line`: positions of a row), what is
+// left out of them, and smaller sizes of the array where many of a kind stand beside each other: elements of a flit are
+// converted alike, and a doubling of P is a stage more of the shifter behind, two levels; counters count alike, and a doubling
+// of them is a level more of the tree that names one. `without`: instances that are alike another, which stays. `mapped`: a
+// memory that is read without a clock, as registers and multiplexers, two levels for a doubling. `name`: of a row for paths
+// across modules. `large`: equal cells are left to ABC to merge, as Yosys merges chains of them one by one.
 const list = [
   { top: 'pe', latency: true },
   { top: 'vx_alu', latency: true },
@@ -26,7 +27,7 @@ const list = [
   { top: 'mx_transposer' },
   { top: 'mx_collect' },
   { top: 'mx_write' },
-  { top: 'sequencer' },
+  { top: 'sequencer', large: true, sizes: { QueueDepth: 16 }, mapped: '*queue_q*' },
   { top: 'row_operand' },
   { top: 'tx' },
   { top: 'scratchpad' },
@@ -76,6 +77,7 @@ async function depthOf({ entry, yosysFolder, rtl, packageFile }) {
      alumacc
      ${opt}
      ${entry.large ? 'memory_dff\nmemory_collect' : 'memory -nomap'}
+     ${entry.mapped ? `memory_map ${entry.mapped}` : ''}
      opt_clean
      techmap
      ${opt}
