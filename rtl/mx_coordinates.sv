@@ -3,8 +3,8 @@
 // What the loop indices add to an instruction of the matrix unit: the valid k, at its issue, and
 // the coordinates of stochastic rounding. Three multipliers serve the valid k at the issue and the
 // tile, the row and the column in the cycles after it, in which there is no other issue, a frame
-// being longer: whose turn it is does not wait for what decides about an issue. What is left of k is
-// there a cycle after the issue.
+// being longer: whose turn it is does not wait for what decides about an issue. What is left of k
+// is there a cycle after the issue.
 module mx_coordinates (
   input  logic                  clk_i,
   input  logic                  rst_ni,

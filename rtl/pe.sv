@@ -6,8 +6,8 @@
 // sub-row 0 and its lower one on sub-row 1, the weight's halves on sub-columns 0 and 1, so that no
 // operand needs a multiplexer. Streamed tokens pass to the next column one cycle later.
 //
-// The multiply-add takes three cycles. Where there is one more, operands wait for it in front of the
-// product: what comes from a memory, through the edges of the array, has a cycle of its own.
+// The multiply-add takes three cycles. Where there is one more, operands wait for it in front of
+// the product: what comes from a memory, through the edges of the array, has a cycle of its own.
 module pe #(
   parameter int unsigned Latency = 3
 ) (
