@@ -1,7 +1,10 @@
+`include "assert.svh"
+
 // What the loop indices add to an instruction of the matrix unit: the valid k, at its issue, and
 // the coordinates of stochastic rounding. Three multipliers serve the valid k at the issue and the
-// tile, the row and the column in the cycles after it; what is left of k is there a cycle after the
-// issue.
+// tile, the row and the column in the cycles after it, in which there is no other issue, a frame
+// being longer: whose turn it is does not wait for what decides about an issue. What is left of k
+// is there a cycle after the issue.
 module mx_coordinates (
   input  logic                  clk_i,
   input  logic                  rst_ni,
@@ -28,15 +31,13 @@ module mx_coordinates (
 
   always_comb begin
     for (int unsigned l = 0; l < 3; l++) begin
-      factor_a[l] = issue_i ? idx_i[l] : idx_q[l];
-      factor_b[l] = {8'd0, head_i.k_delta[l]};
-      if (!issue_i) begin
-        unique case (step_q)
-          2'd1: factor_b[l] = {8'd0, in_q.sr_tile_delta[l]};
-          2'd2: factor_b[l] = in_q.sr_row_delta[l];
-          default: factor_b[l] = in_q.sr_col_delta[l];
-        endcase
-      end
+      factor_a[l] = step_q == 2'd0 ? idx_i[l] : idx_q[l];
+      unique case (step_q)
+        2'd0: factor_b[l] = {8'd0, head_i.k_delta[l]};
+        2'd1: factor_b[l] = {8'd0, in_q.sr_tile_delta[l]};
+        2'd2: factor_b[l] = in_q.sr_row_delta[l];
+        default: factor_b[l] = in_q.sr_col_delta[l];
+      endcase
     end
     index_sum = 46'(factor_a[0]) * 46'(factor_b[0]) + 46'(factor_a[1]) * 46'(factor_b[1]) +
                 46'(factor_a[2]) * 46'(factor_b[2]);
@@ -78,4 +79,6 @@ module mx_coordinates (
   assign tile_key_o = tile_key_q;
   assign sr_row_o = row_q;
   assign sr_col_o = col_q + block_i.sr_col;
+
+  `ASSERT(IssuesAreAFrameApart, !issue_i || step_q == 2'd0)
 endmodule

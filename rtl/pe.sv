@@ -5,6 +5,9 @@
 // by (0, 0) to the partial sum of sub-column 0; the streamed operand's upper significand half is on
 // sub-row 0 and its lower one on sub-row 1, the weight's halves on sub-columns 0 and 1, so that no
 // operand needs a multiplexer. Streamed tokens pass to the next column one cycle later.
+//
+// The multiply-add takes three cycles. Where there is one more, operands wait for it in front of
+// the product: what comes from a memory, through the edges of the array, has a cycle of its own.
 module pe #(
   parameter int unsigned Latency = 3
 ) (
@@ -45,14 +48,34 @@ module pe #(
     end
   end
 
+  localparam bit Waits = Latency > 3;
+  localparam int unsigned AddLatency = Waits ? Latency - 1 : Latency;
+
+  // What is multiplied: by sub-row, a token and its operand.
+  logic [1:0] token, valid;
+  logic [2*HalfW-1:0] operands;
+  assign token = {fp32_i ? a_valid_i[0] : a_valid_i[1], a_valid_i[0]};
+  if (Waits) begin : gen_operands
+    always_ff @(posedge clk_i or negedge rst_ni) begin
+      if (!rst_ni) valid <= 2'b00;
+      else valid <= token;
+    end
+    always_ff @(posedge clk_i) begin
+      for (int i = 0; i < 2; i++) if (token[i]) operands[i*HalfW+:HalfW] <= a_i[i*HalfW+:HalfW];
+    end
+  end else begin : gen_no_operands
+    assign valid = token;
+    assign operands = a_i;
+  end
+
   logic [23:0] mul [4];  // index 2*i + q
   for (genvar i = 0; i < 2; i++) begin : gen_row
     for (genvar q = 0; q < 2; q++) begin : gen_col
-      logic [HalfW:0] weight0_q, weight1_q, weight, load;  // top bit: not masked
+      logic [HalfW:0] weight0_q, weight1_q, selected, weight, load;  // top bit: not masked
       fp_pkg::half_t a, w;
       fp_pkg::product_t product, masked;
       logic on, fires;
-      logic [31:0] addend, sum;
+      logic [31:0] above, addend, sum;
 
       always_comb begin
         load = {w_on_i[i], w_col_i[q*HalfW+:HalfW]};
@@ -67,8 +90,25 @@ module pe #(
         end
       end
 
-      assign weight = a_set_i[i] ? weight1_q : weight0_q;
-      assign a = a_i[i*HalfW+:HalfW];
+      assign selected = a_set_i[i] ? weight1_q : weight0_q;
+      if (i == 0) begin : gen_first
+        assign above = psum_i[32*q+:32];
+      end else begin : gen_second
+        assign above = gen_row[0].gen_col[q].sum;
+      end
+      if (Waits) begin : gen_wait
+        always_ff @(posedge clk_i) begin
+          if (token[i]) begin
+            weight <= selected;
+            addend <= above;
+          end
+        end
+      end else begin : gen_no_wait
+        assign weight = selected;
+        assign addend = above;
+      end
+
+      assign a = operands[i*HalfW+:HalfW];
       assign on = weight[HalfW];
       assign w = weight[HalfW-1:0];
       mul12 u_mul (.a_i(a.sig), .b_i(w.sig), .product_o(mul[2*i+q]));
@@ -84,19 +124,13 @@ module pe #(
         end
       end
 
-      if (i == 0) begin : gen_first
-        assign addend = psum_i[32*q+:32];
-      end else begin : gen_second
-        assign addend = gen_row[0].gen_col[q].sum;
-      end
-
       if (i == 0 && q == 0) begin : gen_wide
         logic [47:0] sig;
-        assign fires = a_valid_i[0];
+        assign fires = valid[0];
         assign sig = fp32_i ? fp_pkg::combine(mul[0], mul[1], mul[2], mul[3]) : {mul[0], 24'd0};
         fma_add #(
           .ProductW(48),
-          .Latency (Latency)
+          .Latency (AddLatency)
         ) u_add (
           .clk_i, .rst_ni,
           .valid_i  (fires),
@@ -106,10 +140,10 @@ module pe #(
           .sum_o    (sum)
         );
       end else begin : gen_narrow
-        assign fires = a_valid_i[i] && !fp32_i;
+        assign fires = valid[i] && !fp32_i;
         fma_add #(
           .ProductW(24),
-          .Latency (Latency)
+          .Latency (AddLatency)
         ) u_add (
           .clk_i, .rst_ni,
           .valid_i  (fires),

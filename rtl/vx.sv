@@ -139,9 +139,11 @@ module vx (
   assign ld_done = ld_valid_q[L-1] && !(alu_done && alu_dst == ld_dst);
 
   // Operands: a, b, c of the ALU, that of the store; numbers and who wants them, in this cycle and
-  // in the next one. What is written in the cycle of the reading is of another slot.
+  // in the next one, and whether it is what is written then. What is written in the cycle of the
+  // reading is of another slot.
   logic [3:0][6:0] number, number_next;
   logic [3:0] wanted, wanted_next;
+  logic [3:0] from_alu_q, from_load_q;
   logic [31:0] constant_q [4];
   assign number = {word.st_src, word.alu_c, word.alu_b, word.alu_a};
   assign number_next =
@@ -151,6 +153,10 @@ module vx (
                                  : {word.st_on, {3{word.alu_op != tegula_pkg::AluNop}}};
   always_ff @(posedge clk_i) begin
     for (int o = 0; o < 4; o++) begin
+      if (ahead) begin
+        from_alu_q[o] <= alu_valid_q[L-2] && alu_dst_q[L-2] == number_next[o][4:0];
+        from_load_q[o] <= ld_valid_q[L-2] && ld_dst_q[L-2] == number_next[o][4:0];
+      end
       if (ahead && wanted_next[o] && number_next[o][6])
         constant_q[o] <= 32'(number_next[o][5:0]) < K ? constants_q[number_next[o][$clog2(K)-1:0]]
                                                       : '0;
@@ -177,9 +183,8 @@ module vx (
         if (wanted[o]) begin
           if (number[o][6]) lanes = {P{constant_q[o]}};
           else if (number[o][5]) lanes = '0;
-          else if (alu_done && alu_dst == number[o][4:0]) lanes = alu_result[Base+:32*P];
-          else if (ld_done && ld_halves[h] && ld_dst == number[o][4:0])
-            lanes = ld_result[Base+:32*P];
+          else if (from_alu_q[o]) lanes = alu_result[Base+:32*P];
+          else if (from_load_q[o] && ld_halves[h]) lanes = ld_result[Base+:32*P];
           else lanes = read_q;
         end
       end

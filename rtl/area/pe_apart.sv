@@ -48,7 +48,27 @@ module pe_apart #(
   if (Narrow) assign a_o = a_q;
   else assign a_o = {{(HalfW - SigW) {1'b0}}, a_q[HalfW+:SigW], a_q[HalfW-1:0]};
 
+  // As in the PE, operands wait for a cycle in front of the product where there is one to spare.
+  localparam bit Waits = Latency > 3;
+  localparam int unsigned AddLatency = Waits ? Latency - 1 : Latency;
+  logic [1:0] token, valid;
+  logic [2*HalfW-1:0] operands;
+  assign token = {fp32 ? a_valid_i[0] : a_valid_i[1], a_valid_i[0]};
+  if (Waits) begin : gen_operands
+    always_ff @(posedge clk_i or negedge rst_ni) begin
+      if (!rst_ni) valid <= 2'b00;
+      else valid <= token;
+    end
+    always_ff @(posedge clk_i) begin
+      for (int i = 0; i < 2; i++) if (token[i]) operands[i*HalfW+:HalfW] <= a_i[i*HalfW+:HalfW];
+    end
+  end else begin : gen_no_operands
+    assign valid = token;
+    assign operands = a_i;
+  end
+
   logic [HalfW:0] selected [4];  // the weight that sub-row i meets in sub-column q: index 2*i + q
+  logic [31:0]    addends [4];
   logic [31:0]    narrow_sum [4];
   for (genvar i = 0; i < 2; i++) begin : gen_row
     for (genvar q = 0; q < 2; q++) begin : gen_col
@@ -65,7 +85,26 @@ module pe_apart #(
           else weight0_q <= load;
         end
       end
-      assign selected[2*i+q] = a_set_i[i] ? weight1_q : weight0_q;
+      logic [HalfW:0] weight;
+      logic [31:0] above;
+      assign weight = a_set_i[i] ? weight1_q : weight0_q;
+      if (i == 0) assign above = psum_i[32*q+:32];
+      else assign above = narrow_sum[q];
+      if (Waits) begin : gen_wait
+        logic [HalfW:0] weight_q;
+        logic [31:0] addend_q;
+        always_ff @(posedge clk_i) begin
+          if (token[i]) begin
+            weight_q <= weight;
+            addend_q <= above;
+          end
+        end
+        assign selected[2*i+q] = weight_q;
+        assign addends[2*i+q] = addend_q;
+      end else begin : gen_no_wait
+        assign selected[2*i+q] = weight;
+        assign addends[2*i+q] = above;
+      end
 
       if (Narrow) begin : gen_narrow
         fp_pkg::half_t a, w;
@@ -73,12 +112,11 @@ module pe_apart #(
         logic [31:0] addend;
         logic [21:0] sig;
         logic on;
-        assign a = a_i[i*HalfW+:HalfW];
+        assign a = operands[i*HalfW+:HalfW];
         assign w = selected[2*i+q][HalfW-1:0];
         assign on = selected[2*i+q][HalfW];
         assign sig = {11'd0, a.sig[11:1]} * {11'd0, w.sig[11:1]};
-        if (i == 0) assign addend = psum_i[32*q+:32];
-        else assign addend = narrow_sum[q];
+        assign addend = addends[2*i+q];
         always_comb begin
           product = fp_pkg::product(a, w);
           if (!on) begin
@@ -89,10 +127,10 @@ module pe_apart #(
         end
         fma_add #(
           .ProductW(24),
-          .Latency (Latency)
+          .Latency (AddLatency)
         ) u_add (
           .clk_i, .rst_ni,
-          .valid_i  (a_valid_i[i] && !fp32),
+          .valid_i  (valid[i] && !fp32),
           .product_i(product),
           .sig_i    (on ? {sig, 2'b00} : 24'd0),
           .addend_i (addend),
@@ -108,27 +146,27 @@ module pe_apart #(
     fp_pkg::product_t product;
     logic [47:0] sig;
     logic on;
-    assign a = a_i[HalfW-1:0];
+    assign a = operands[HalfW-1:0];
     assign w = selected[0][HalfW-1:0];
     assign on = selected[0][HalfW];
-    assign sig = {24'd0, a.sig, a_i[HalfW+:SigW]} * {24'd0, w.sig, selected[1][SigW-1:0]};
+    assign sig = {24'd0, a.sig, operands[HalfW+:SigW]} * {24'd0, w.sig, selected[1][SigW-1:0]};
     always_comb begin
       product = fp_pkg::product(a, w);
       if (!on) begin
         product.nan = 1'b0;
         product.inf = 1'b0;
-        product.sign = psum_i[31];
+        product.sign = addends[0][31];
       end
     end
     fma_add #(
       .ProductW(48),
-      .Latency (Latency)
+      .Latency (AddLatency)
     ) u_add (
       .clk_i, .rst_ni,
-      .valid_i  (a_valid_i[0] && fp32),
+      .valid_i  (valid[0] && fp32),
       .product_i(product),
       .sig_i    (on ? sig : 48'd0),
-      .addend_i (psum_i[31:0]),
+      .addend_i (addends[0]),
       .sum_o    (wide_sum)
     );
   end

@@ -1,8 +1,8 @@
 // How deep the logic between registers is: node timing.mjs YOSYS RTL PACKAGE OUT [MODULE...]
-//   YOSYS, RTL, PACKAGE, OUT: as for area.mjs; writes timing.txt and timing.json
+//   YOSYS, RTL, PACKAGE, OUT: as for area.mjs; writes timing.txt and timing.json   MODULE: rows, all without one
 // A module's depth is that of its and-inverter graph (Yosys's alumacc and techmap, then ABC: balance, and twice the delay-optimal
-// balancing of `if -g`): the longest path from a register, a memory's output or a port to a register, a memory's input or a port. Modules are flat, with all that is in them but
-// for what a row's `boxes` leave out, as it has a row of its own.
+// balancing of `if -g`): the longest path from a register, a memory's output or a port to a register, a memory's input or a port.
+// Modules are flat, with all that is in them but for what a row's `boxes` leave out, as it has a row of its own.
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { Worker, isMainThread, parentPort, workerData } from 'node:worker_threads';
@@ -12,10 +12,12 @@ import { openYosys, readModule, readRtl } from './yosys.mjs';
 const MINUTES = 20; // for one module, after which it is left out
 const LIMIT = 1.3; // of the multiply-add's stage
 
-// Modules, with parameters that differ from the module's (`latency`: that of the array, `line`: positions of a row), what is left
-// out of them, and smaller sizes of the array where many of a kind stand beside each other: elements of a flit are converted
-// alike, and a doubling of P is a stage more of the shifter behind, two levels; counters count alike, and a doubling of them is a
-// level more of the tree that names one. `without`: instances that are alike another, which stays.
+// Modules, with parameters that differ from the module's (`latency`: that of the array, `line`: positions of a row), what is
+// left out of them, and smaller sizes of the array where many of a kind stand beside each other: elements of a flit are
+// converted alike, and a doubling of P is a stage more of the shifter behind, two levels; counters count alike, and a doubling
+// of them is a level more of the tree that names one. `without`: instances that are alike another, which stays. `mapped`: a
+// memory that is read without a clock, as registers and multiplexers, two levels for a doubling. `name`: of a row for paths
+// across modules. `large`: equal cells are left to ABC to merge, as Yosys merges chains of them one by one.
 const list = [
   { top: 'pe', latency: true },
   { top: 'vx_alu', latency: true },
@@ -25,7 +27,7 @@ const list = [
   { top: 'mx_transposer' },
   { top: 'mx_collect' },
   { top: 'mx_write' },
-  { top: 'sequencer' },
+  { top: 'sequencer', large: true, sizes: { QueueDepth: 16 }, mapped: '*queue_q*' },
   { top: 'row_operand' },
   { top: 'tx' },
   { top: 'scratchpad' },
@@ -50,6 +52,13 @@ const list = [
   { top: 'agcu_port' },
   { top: 'agcu_context', boxes: ['sequencer', 'agcu_places'] },
   { top: 'agcu_jobs', boxes: ['agcu_context'] },
+  {
+    name: 'bank to PE', // what the array's operands pass: banks, ports, transposer, edges
+    top: 'tile',
+    large: true,
+    sizes: { P: 2, FlitBits: 64 },
+    boxes: ['vx', 'tile_sequencers', 'tile_posts', 'tx', 'mx_control', 'mx_write', 'scratchpad_bank', 'acc_mem'],
+  },
 ];
 
 async function depthOf({ entry, yosysFolder, rtl, packageFile }) {
@@ -58,18 +67,20 @@ async function depthOf({ entry, yosysFolder, rtl, packageFile }) {
   const parameters = {};
   if (entry.latency) parameters.Latency = constants.FmaLatency;
   if (entry.line) parameters.N = Number(constants.Cols) + 1;
+  const opt = entry.large ? 'opt_expr\nopt_clean' : 'opt -fast';
   const { log } = await yosys.run(
     sources,
     // Registers of one kind, resets and enables before them: ABC sees each kind's logic apart.
     `${readModule(sources, entry.top, parameters, entry.boxes, entry.without)}
-     opt -fast
+     ${opt}
      wreduce
      alumacc
-     opt -fast
-     memory -nomap
+     ${opt}
+     ${entry.large ? 'memory_dff\nmemory_collect' : 'memory -nomap'}
+     ${entry.mapped ? `memory_map ${entry.mapped}` : ''}
      opt_clean
      techmap
-     opt -fast
+     ${opt}
      async2sync
      dffunmap
      simplemap
@@ -112,15 +123,15 @@ async function main() {
   const lines = [`P = ${constants.P}, multiply-adds of ${constants.FmaLatency} stages; Yosys ${version}; levels of and-inverter graphs`];
   const rows = [];
   let stage = 0;
-  for (const entry of list.filter((one) => !only.length || only.includes(one.top))) {
+  for (const entry of list.filter((one) => !only.length || only.includes(one.name ?? one.top))) {
     const answer = await measure({ entry, yosysFolder, rtl, packageFile });
     if (entry.top === 'pe') stage = answer.levels ?? 0;
     const ratio = answer.levels && stage ? answer.levels / stage : null;
-    rows.push({ module: entry.top, ...answer, ratio });
+    rows.push({ module: entry.name ?? entry.top, ...answer, ratio });
     const said = answer.levels
       ? `${String(answer.levels).padStart(7)}${String(answer.gates).padStart(9)}${ratio ? ratio.toFixed(2).padStart(7) : ''}${ratio > LIMIT ? '  deep' : ''}`
       : `  ${answer.why}`;
-    lines.push(entry.top.padEnd(16) + said);
+    lines.push((entry.name ?? entry.top).padEnd(16) + said);
     console.log(lines[lines.length - 1]);
   }
   writeFileSync(join(out, 'timing.txt'), `${lines.join('\n')}\n`);

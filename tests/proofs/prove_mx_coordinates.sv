@@ -8,7 +8,7 @@
 // planted: mx_coordinates.sv: if (k_rest[46]) k_left_o = 24'd0; => if (k_rest[45]) k_left_o = 24'd1;
 // planted: mx_coordinates.sv: 2'd1: factor_b[l] = {8'd0, in_q.sr_tile_delta[l]}; => 2'd1: factor_b[l] = {8'd0, in_q.k_delta[l]};
 // planted: mx_coordinates.sv: if (step_q == 2'd2) row_q <= in_q.sr_row + index_sum[31:0]; => if (step_q == 2'd2) row_q <= index_sum[31:0];
-// planted: mx_coordinates.sv: factor_a[l] = issue_i ? idx_i[l] : idx_q[l]; => factor_a[l] = idx_q[l];
+// planted: mx_coordinates.sv: factor_a[l] = step_q == 2'd0 ? idx_i[l] : idx_q[l]; => factor_a[l] = idx_q[l];
 // planted: mx_coordinates.sv: tile_q + block_i.sr_tile + 32'h9E37_79B9 => tile_q + 32'h9E37_79B9
 // planted: mx_coordinates.sv: assign sr_col_o = col_q + block_i.sr_col; => assign sr_col_o = col_q;
 // planted: mx_coordinates.sv: else if (k_rest > {23'd0, in_q.k_chunk}) => else if (k_rest >= {23'd0, in_q.k_chunk} + 47'd2)

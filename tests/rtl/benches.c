@@ -31,7 +31,10 @@ void tg_pe_open(tg_pe_bench *p, const tg_dut_ops *ops, uint32_t latency, const t
   memset(p, 0, sizeof *p);
   p->ops = ops;
   p->format = format;
-  for (int i = 0; i < 4; i++) p->sum[i / 2][i % 2].latency = latency;
+  for (int i = 0; i < 4; i++) {
+    p->sum[i / 2][i % 2].latency = latency;
+    p->sum[i / 2][i % 2].before = latency > 3;
+  }
   p->dut = ops->create();
   p->pins.fp32 = format->code == TG_FMT_FP32;
   p->pins.fp16 = format->code == TG_FMT_FP16;

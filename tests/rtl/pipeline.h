@@ -1,6 +1,6 @@
 /* What a pipelined unit shows at its output, cycle by cycle: the last result that is LATENCY cycles old.
  * Stages without a valid token keep their registers; a reset drops what has not come through the third
- * one, or the fourth where operands are normalised in a stage of their own. */
+ * one, or the fourth where operands have a stage of their own. */
 #ifndef TEGULA_TESTS_RTL_PIPELINE_H
 #define TEGULA_TESTS_RTL_PIPELINE_H
 
