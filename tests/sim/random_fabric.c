@@ -208,8 +208,14 @@ static void choose_by_index(gen *g, tg_agcu_instr *in, const hop *indices, int64
   uint32_t words = indices->flits * g->m->p;
   tg_row_operand *o = &in->index;
   *o = (tg_row_operand){.rot_count = indices->buffers, .rot_outer = g->inner > 1};
-  o->base = indices->row * g->m->p + rnd(g, words - (uint32_t)in->rows + 1);
+  uint32_t spare = words - (uint32_t)in->rows;
   o->rot_stride = words;
+  if (indices->buffers == 1 && spare && chance(g, 50)) { /* each execution has others of the same words */
+    o->rot_count = 2 + rnd(g, 2);
+    o->rot_stride = rnd(g, spare / (uint32_t)(o->rot_count - 1) + 1);
+    spare -= (uint32_t)((o->rot_count - 1) * o->rot_stride);
+  }
+  o->base = indices->row * g->m->p + rnd(g, spare + 1);
   in->index_stride = 2 * between(g, 0, 300);
   in->index_size = 1 + rnd(g, 40);
   while (in->index_size * in->index_stride > table_bytes) in->index_size--;
