@@ -24,6 +24,7 @@ typedef struct gen {
   tg_section *section;
   uint64_t state;
   uint32_t chain, stores, sections;
+  bool indexed; /* most chains bring indices to an AGCU, which stores by them, in several iterations */
   uint32_t outer, inner; /* iterations of the queues (level 0), of each instruction (level 2) */
   uint32_t semaphore[MAX_ENDPOINTS], bank[MAX_ENDPOINTS], store_row[MAX_ENDPOINTS]; /* next free ones */
   uint32_t used[MAX_ENDPOINTS]
@@ -292,7 +293,7 @@ static bool store(gen *g, uint32_t endpoint, const hop *before) {
   if (g->stores >= STORE_REGIONS || !take_queue(g, endpoint, context, queue)) return false;
   tg_agcu_instr *in = &tg_queue_push(g->program, queue)->agcu;
   in->op = TG_OP_agcu_store;
-  if (chance(g, 50))
+  if (chance(g, g->indexed ? 90 : 50))
     random_scatter_walk(g, in, before);
   else
     random_store_walk(g, in, before->flits);
@@ -320,10 +321,10 @@ static void send_to(gen *g, tg_common_instr *common, uint32_t from, const hop *h
 
 static void send(gen *g, uint32_t tile, const hop *before, uint32_t depth) {
   tg_queue *queue = &g->section->tiles[tile].tx;
-  uint32_t dir = rnd(g, 4);
+  uint32_t dir = g->indexed ? (chance(g, 50) ? TG_DIR_WEST : TG_DIR_NORTH) : rnd(g, 4);
   bool row = dir == TG_DIR_EAST || dir == TG_DIR_WEST, up = dir == TG_DIR_EAST || dir == TG_DIR_SOUTH;
   uint32_t own = position(g, tile, row), last = row ? g->m->cols : g->m->rows, mask = 0;
-  bool to_agcu = !up && (own == 1 || chance(g, 50));
+  bool to_agcu = !up && (own == 1 || chance(g, g->indexed ? 90 : 50));
   if (to_agcu)
     mask = 1;
   else
@@ -368,7 +369,7 @@ static bool load(gen *g, uint32_t endpoint, const hop *indices, uint32_t depth) 
   bool row = tg_is_west(g->m, agcu);
   for (uint32_t pos = 1; pos <= (row ? g->m->cols : g->m->rows); pos++) mask |= chance(g, 60) << pos;
   tg_agcu_instr in = {.op = TG_OP_agcu_load};
-  if (!indices && chance(g, 40))
+  if (!indices && chance(g, g->indexed ? 90 : 40))
     walk_of_indices(g, &in);
   else
     random_load_walk(g, &in);
@@ -417,8 +418,9 @@ static void random_section(gen *g) {
   memset(g->bank, 0, sizeof g->bank);
   memset(g->store_row, 0, sizeof g->store_row);
   memset(g->used, 0, sizeof g->used);
-  g->outer = 1 + rnd(g, 4);
-  g->inner = chance(g, 50) ? 1 : 2 + rnd(g, 3);
+  g->indexed = chance(g, 25);
+  g->outer = g->indexed ? 2 + rnd(g, 3) : 1 + rnd(g, 4);
+  g->inner = chance(g, g->indexed ? 80 : 50) ? 1 : 2 + rnd(g, 3);
   uint32_t chains = 1 + rnd(g, 8);
   for (g->chain = 0; g->chain < chains; g->chain++) load(g, tg_tiles(g->m) + rnd(g, tg_agcus(g->m)), NULL, 0);
   for (uint32_t t = 0; t < tg_tiles(g->m); t++) {
