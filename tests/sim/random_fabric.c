@@ -189,6 +189,12 @@ static void random_load_walk(gen *g, tg_agcu_instr *in) {
   in->x_org = between(g, -6, 10);
   in->y_size = 1 + rnd(g, 20);
   in->x_size = 1 + rnd(g, 40);
+  if (chance(g, 10)) { /* near the largest coordinates: nothing is left of them */
+    in->y_org += 1 << 30;
+    in->y_size += 1 << 30;
+    in->x_org += 1 << 30;
+    in->x_size += 1 << 30;
+  }
   in->fill = rnd(g, tg_convert_chip_bytes(in->convert) == 4 ? 1u << 31 : 1u << 16);
 }
 
