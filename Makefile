@@ -63,7 +63,7 @@ area timing: $(BUILD)/build.ninja
 
 mutation: $(BUILD)/build.ninja
 	cmake --build $(BUILD) --target test_rtl_arithmetic test_rtl_mx test_rtl_vx test_systemc_timing test_systemc_parts test_agreement \
-	  proof_packages
+	  test_rtl_faults test_walk_reach test_walk_atoms test_program_check test_rows_by_index test_config proof_packages truth_tables
 	tests/rtl/mutate.py $(BUILD) $(MUTATION)
 
 coverage: | packages

@@ -1,10 +1,12 @@
 #!/usr/bin/env python3
 """Single-line faults in the RTL and in the rules of SystemC: which of them do the tests notice?
 
-  tests/rtl/mutate.py BUILD [--seed N] [--share PERCENT | --sample N] [--file NAME]... [--only NUMBER]... [--list] [--check]
+  tests/rtl/mutate.py BUILD [--seed N] [--share PERCENT | --sample N | --each N] [--file NAME]... [--only NUMBER]... [--together]
+                      [--jobs N] [--list] [--check]
 
 BUILD is a build directory with the tests built that stand below (`make mutation` does that). Takes a sample of all mutants of
-each file, or N of all files together. For each, benches are asked in order, until one notices:
+each file, or N of each, or of all files together. For each, benches are asked in order, until one notices; those that can stand
+in one model are verilated once (mutants_together.py) and asked for one by one, before all others:
   pins     the modules that the file is part of are verilated with the flags of the build, linked to the tests as they are
   chip     so is the whole chip: of the configuration odd, against SystemC, and of tiny, against cycles and faults worked out by hand
   proof    proofs of the block (tests/proofs)
@@ -16,19 +18,26 @@ mutants_equivalent.txt names mutants that change nothing that can be seen, with 
 that do not compile. What no bench notices of the RTL is linted with the chip: "lint" is killed as well, as by `make test`.
 """
 import argparse
+import concurrent.futures
+import glob
+import itertools
 import os
 import random
 import re
+import resource
 import shutil
 import subprocess
 import sys
 import tempfile
 
+from mutants_together import CHOOSER, NAME, Together
+
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 EQUIVALENT = os.path.join(os.path.dirname(os.path.abspath(__file__)), "mutants_equivalent.txt")
 ARITHMETIC = "test_rtl_arithmetic"
 VECTORS = {ARITHMETIC: "100000", "test_rtl_mx": "150", "test_rtl_vx": "30"}  # the units' are batches
-PROGRAMS = "10"  # random ones, of each kind, on the whole chip
+# Random ones, of each kind, on the whole chip: none of these takes as many cycles.
+PROGRAMS = {"*odd*": {"TEGULA_SEED": "8", "TEGULA_RUNS": "16", "TEGULA_CYCLES": "60000"}, "*odd*:*row*": {"TEGULA_RUNS": "8", "TEGULA_CYCLES": "300000"}}
 
 # File: percentage of its mutants that a campaign takes, and the modules at whose pins it is tested, in this order.
 LANE = (ARITHMETIC, "lane3", "rtl_fma.*:-*latency_5")
@@ -53,6 +62,11 @@ def ruled(*blocks):
     return SYSTEMC[:2] + [(RULE, block) for block in blocks] + SYSTEMC[2:]
 
 
+def machine(*tests):
+    """Tests of the machine's C files, which are linked in the same way."""
+    return [("systemc", test, "*") for test in tests]
+
+
 FILES = {
     "fp_pkg.sv": (10, [FORMATS, LANE, PE, ALU]),
     "fp_unpack.sv": (100, [PE]),
@@ -67,6 +81,8 @@ FILES = {
     "vx_rows.sv": (4, [VX_ODD, VX]),
     "vx_words.sv": (4, [VX_ODD, VX]),
     "vx_rounding.sv": (4, [VX_ODD, VX]),
+    "mx.sv": (6, [MX_ODD, MX]),
+    "mx_pkg.sv": (20, [MX_ODD, MX]),
     "mx_control.sv": (4, [(PROOF, "mx_issue"), MX_ODD, MX]),
     "mx_nest.sv": (4, [(PROOF, "mx_nest"), MX_ODD, MX]),
     "mx_stream.sv": (6, [(PROOF, "mx_stream"), MX_ODD, MX]),
@@ -110,6 +126,9 @@ FILES = {
     "agcu_convert.sv": (4, [(PROOF, "agcu_convert"), CHIP]),
     "agcu_piece.sv": (2, [(PROOF, "agcu_walk"), CHIP]),
     "agcu_walk.sv": (1, [(PROOF, "agcu_walk"), CHIP]),
+    "fabric_pkg.sv": (2, [CHIP]),
+    "row_operand.sv": (10, [CHIP]),
+    "delay.sv": (10, [(PROOF, "control_stop"), CHIP]),
     "lane.sv": (4, [(PROOF, "lane"), CHIP]),
     "tx.sv": (5, [(PROOF, "tx"), CHIP]),
     "sim/systemc/agcu.c": (6, ruled("agcu_port")),
@@ -120,7 +139,10 @@ FILES = {
     "sim/systemc/posts.c": (5, ruled("post_lane", "post_arbiter")),
     "sim/systemc/unit.c": (6, SYSTEMC),
     "sim/machine/sequencer.c": (6, SYSTEMC),
-    "sim/machine/walk.c": (4, SYSTEMC),
+    "sim/machine/walk.c": (4, machine("test_walk_reach", "test_walk_atoms") + SYSTEMC),
+    "sim/machine/access.c": (6, machine("test_program_check", "test_rows_by_index") + SYSTEMC),
+    "sim/machine/config.c": (4, machine("test_config") + SYSTEMC),
+    "sim/machine/config_share.c": (4, machine("test_config") + SYSTEMC),
 }
 
 for _, benches in FILES.values():
@@ -249,9 +271,10 @@ def place_of(bench):
 class Bench:
     """The build's own commands, with one file and one directory exchanged."""
 
-    def __init__(self, build):
-        self.build = os.path.abspath(build)
+    def __init__(self, build, jobs=1, only_together=False):
+        self.build, self.jobs, self.only_together = os.path.abspath(build), jobs, only_together
         self.commands = {}
+        self.malformed = set()  # numbers of mutants that no model can have together with others
         self.sound = set()
 
     def command(self, target):
@@ -272,11 +295,12 @@ class Bench:
             return self.systemc(folder, name, mutated, *bench[1:])
         return self.rtl(folder, name, mutated, *place_of(bench), bench[2])
 
-    def tested(self, program, tests, test):
-        env = dict(os.environ, TEGULA_RTL_VECTORS=VECTORS.get(test, ""), TEGULA_RUNS=PROGRAMS)
+    def tested(self, program, tests, test, mutant=0, seconds=300):
+        """The mutant: which of those that are in the program together; 0 is none. Seconds are of processor time."""
+        env = dict(os.environ, TEGULA_RTL_VECTORS=VECTORS.get(test, ""), TEGULA_MUTANT=str(mutant), **PROGRAMS.get(tests, {}))
         try:
-            result = subprocess.run([program, f"--gtest_filter={tests}", "--gtest_fail_fast"], cwd=ROOT, env=env,
-                                    capture_output=True, timeout=300)
+            result = subprocess.run([program, f"--gtest_filter={tests}", "--gtest_fail_fast"], cwd=ROOT, env=env, capture_output=True,
+                                    timeout=3600, preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_CPU, (seconds, seconds)))
         except subprocess.TimeoutExpired:
             return "killed"
         return "killed" if result.returncode else "survived"
@@ -329,28 +353,72 @@ class Bench:
         subprocess.run(link, shell=True, cwd=self.build, check=True, capture_output=True)
         return self.tested(program, tests, test)
 
-    def verilation(self, folder, name, mutated, test, place, model):
-        """Commands that verilate the bench with the mutated file and link its test, in the build directory, and the test."""
+    def verilation(self, folder, files, test, place, model, cached=False):
+        """Commands that verilate the bench with mutated files, {name: path}, and link its test, in the build directory, and the test."""
         usual = os.path.join(self.build, place)
         mine = os.path.join(folder, os.path.basename(place))
         os.makedirs(mine)
         for file in os.listdir(usual):  # the package; of a chip whose tiles are verilated once, their names and wrappers, too
             if file.endswith((".sv", "hierarchy.vlt")):
                 shutil.copy(os.path.join(usual, file), mine)
-        verilate = self.command(f"{place}/{model}__ALL.a").replace(usual, mine).replace(os.path.join(ROOT, "rtl", name), mutated)
+        verilate = self.command(f"{place}/{model}__ALL.a").replace(usual, mine)
+        for name, mutated in files.items():
+            verilate = verilate.replace(os.path.join(ROOT, "rtl", name), mutated)
         # One compilation of all of a module's files takes a quarter of the time of one each: they are mostly headers.
         verilate = verilate.replace("OPT_FAST=-O2", "OPT_FAST=-O1 VM_PARALLEL_BUILDS=0")
-        verilate = re.sub(r"OBJCACHE=\S*", "OBJCACHE=", verilate)
+        if not cached:
+            verilate = re.sub(r"OBJCACHE=\S*", "OBJCACHE=", verilate)
         program = os.path.join(mine, "test")
         link = self.command(f"tests/{test}").replace(f" {place}/", f" {mine}/").replace(f"-o tests/{test}", f"-o {program}")
         return verilate, link, program
 
     def rtl(self, folder, name, mutated, test, place, model, tests):
-        verilate, link, program = self.verilation(folder, name, mutated, test, place, model)
+        verilate, link, program = self.verilation(folder, {name: mutated}, test, place, model)
         if subprocess.run(verilate, shell=True, cwd=self.build, capture_output=True).returncode:
             return "invalid"
         subprocess.run(link, shell=True, cwd=self.build, check=True, capture_output=True)
         return self.tested(program, tests, test)
+
+    def together(self, groups, one):
+        """Number and result of each mutant of the groups, {file: Together}, that can be in one model of the bench."""
+        wrong = self.malformed | {key for group in groups.values() for key in group.alone}
+        folder = os.path.join(self.build, "mutants", os.path.basename(place_of(one)[1]))  # always the same, for ccache
+        os.makedirs(folder, exist_ok=True)
+        files = {name: os.path.join(folder, name) for name in groups}
+        built = False
+        while not built:
+            texts = {name: group.text(wrong) for name, group in groups.items()}
+            for name, path in files.items():
+                with open(path, "w") as file:
+                    file.write(texts[name][0])
+            shutil.rmtree(os.path.join(folder, os.path.basename(place_of(one)[1])), ignore_errors=True)
+            verilate, link, program = self.verilation(folder, files, *place_of(one), cached=True)
+            # What cannot stand there is mostly found by a look at the whole, in seconds.
+            whole = re.sub(r" --hierarchical \S+", "", verilate.split(" && env ")[0]).replace(" --cc ", " --lint-only ").replace(" -O3 ", " -O0 ")
+            for command in (whole, verilate):
+                done = subprocess.run(command, shell=True, cwd=self.build, capture_output=True, text=True)
+                found = {texts[os.path.basename(path)][1][int(at) - 1] for path, at in
+                         re.findall(rf"%(?:Error[^:]*|Warning-SELRANGE): ({re.escape(folder)}/\w+\.sv):(\d+):", done.stderr)} - wrong - {None}
+                found |= misread(folder, done.stderr)
+                wrong |= found
+                if found:
+                    break
+            built = not found and not done.returncode
+            if not found and not built:
+                sys.exit(f"mutate: {', '.join(groups)} with many faults: {re.sub(r'(?m)^(%Warning| ).*$', '', done.stderr)[-3000:]}")
+        self.malformed |= wrong
+        chooser = os.path.join(folder, "chooser")
+        with open(chooser + ".c", "w") as file:
+            file.write(CHOOSER)
+        subprocess.run(["cc", "-c", chooser + ".c", "-o", chooser + ".o"], check=True)
+        subprocess.run(link.replace(" -o ", f" {chooser}.o -o ", 1), shell=True, cwd=self.build, check=True, capture_output=True)
+        before = resource.getrusage(resource.RUSAGE_CHILDREN).ru_utime
+        if self.tested(program, one[2], place_of(one)[0]) != "survived":
+            sys.exit(f"mutate: {', '.join(groups)} without a fault: killed by {' '.join(one)}, so nothing can be said of faults there")
+        seconds = 5 + round(5 * (resource.getrusage(resource.RUSAGE_CHILDREN).ru_utime - before))
+        keys = [key for group in groups.values() for key in group.mutants if key not in wrong]
+        with concurrent.futures.ThreadPoolExecutor(self.jobs) as pool:
+            yield from zip(keys, pool.map(lambda key: self.tested(program, one[2], place_of(one)[0], key, seconds), keys))
 
     def lint(self, name, mutated):
         """Whether the chip with the mutant passes `verilator -Wall` with the waivers."""
@@ -363,17 +431,53 @@ class Bench:
                                package, *paths], capture_output=True).returncode == 0
 
 
-def fate(bench, name, number, other, lines):
+def misread(folder, said):
+    """Mutants of which the verilator made C++ that is none: those chosen in front of the places of the compiler's errors."""
+    found = set()
+    for name, at in re.findall(r"(\w+\.cpp):(\d+):\d+: error:", said):
+        for path in glob.glob(os.path.join(folder, "*", "**", name), recursive=True):
+            with open(path) as file:
+                before = "".join(itertools.islice(file, int(at)))
+            chosen = re.findall(rf"\((0x[0-9a-f]+|\d+)U == [\w>.\[\]-]*{NAME}_q\)", before[-20000:])
+            found |= {int(number, 0) for number in chosen[-1:]}
+    return found
+
+
+def fate(bench, name, number, other, lines, passed=()):
+    """What becomes of a mutant that some benches let pass."""
     with tempfile.TemporaryDirectory() as folder:
         mutated = os.path.join(folder, os.path.basename(name))
         with open(mutated, "w") as file:
             file.write("\n".join(lines[:number] + [other] + lines[number + 1:]))
-        for one in FILES[name][1]:
+        for one in [one for one in FILES[name][1] if one not in passed]:
             result = bench.run(folder, name, mutated, one)
             if result != "survived":
                 check_control(bench, name, lines, one)
                 return result
         return "survived" if name.endswith(".c") or bench.lint(name, mutated) else "lint"
+
+
+def fates(bench, mutants, lines):
+    """Each of the mutants, {(file, number): (line, text)}, and its result: first of those that one model may have together."""
+    passed = {key: [] for key in mutants}
+    ids = {key: number for number, key in enumerate(mutants, 1)}
+    benches = {one: None for name, _ in mutants for one in FILES[name][1] if one[0] not in (PROOF, RULE, "systemc")}
+    for one in sorted(benches, key=lambda one: (one != CHIP, one != CASES)):  # the second one's model takes long
+        groups = {}
+        for key in passed:
+            if one in FILES[key[0]][1]:
+                groups.setdefault(key[0], {})[ids[key]] = mutants[key]
+        if sum(map(len, groups.values())) < 2:
+            continue
+        keys = {number: key for key, number in ids.items()}
+        for number, result in bench.together({name: Together(lines[name], group) for name, group in groups.items()}, one):
+            if result == "survived":
+                passed[keys[number]].append(one)
+            else:
+                del passed[keys[number]]
+                yield keys[number], result
+    for key, benches in passed.items():
+        yield key, "left" if bench.only_together and not benches else fate(bench, key[0], *mutants[key], lines[key[0]], benches)
 
 
 def check_benches(bench):
@@ -388,7 +492,7 @@ def check_benches(bench):
         with tempfile.TemporaryDirectory() as folder:
             mutated = os.path.join(folder, name)
             shutil.copy(path_of(name), mutated)
-            verilate, link, _ = bench.verilation(folder, name, mutated, *place)
+            verilate, link, _ = bench.verilation(folder, {name: mutated}, *place)
             read = subprocess.run(verilate.split(" && env ")[0], shell=True, cwd=bench.build, capture_output=True, text=True)
             sound = read.returncode == 0 and mutated in verilate and folder in link and f" {place[1]}/" not in link
             print(f"{'ok' if sound else 'FAILED':7} {' '.join(place)}, {name}\n{'' if sound else read.stderr}", end="")
@@ -416,42 +520,53 @@ def main():
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--share", type=float, help="per cent of the mutants of each file (each file has its own)")
     parser.add_argument("--sample", type=int, help="so many mutants, of all files together")
+    parser.add_argument("--each", type=int, help="so many mutants of each file")
     parser.add_argument("--file", action="append", choices=FILES)
     parser.add_argument("--only", action="append", type=int, help="numbers of mutants, with --file")
+    parser.add_argument("--together", action="store_true", help="leave out mutants that need a model of their own")
+    parser.add_argument("--jobs", type=int, default=1, help="so many runs of one model at once")
     parser.add_argument("--list", action="store_true", help="print all mutants and stop")
     parser.add_argument("--check", action="store_true", help="whether the benches that verilate read the mutated file, and stop")
     options = parser.parse_args()
     if options.check:
         return check_benches(Bench(options.build))
-    known, bench = equivalents(), Bench(options.build)
+    known, bench = equivalents(), Bench(options.build, options.jobs, options.together)
     totals, survivors = {}, []
     sample = {}
     if options.sample:
         all_of_them = [(name, number) for name in options.file or FILES for number, _ in enumerate(mutants_of_file(name))]
         for name, number in random.Random(options.seed).sample(all_of_them, min(options.sample, len(all_of_them))):
             sample.setdefault(name, []).append(number)
+    every, tried, results = {}, {}, []
     for name in [one for one in options.file or FILES if not sample or one in sample]:
-        every = list(mutants_of_file(name))
+        every[name] = list(mutants_of_file(name))
         share = options.share if options.share is not None else FILES[name][0]
+        count = options.each or max(1, round(len(every[name]) * share / 100))
         chosen = sample.get(name) or \
-            random.Random(f"{options.seed} {name}").sample(range(len(every)), max(1, round(len(every) * share / 100)))
-        for index in sorted(options.only or (range(len(every)) if options.list else chosen)):
-            number, line, other, lines = every[index]
-            original, changed = line.split("//")[0].strip(), other.strip()
-            result = "listed" if options.list else \
-                "equivalent" if (name, original, changed) in known else fate(bench, name, number, other, lines)
-            count = totals.setdefault(name, {})
-            count[result] = count.get(result, 0) + 1
-            print(f"{result:10} {name} {index} line {number + 1}: {original}  ==>  {changed or '(nothing)'}", flush=True)
-            if result == "survived":
-                survivors.append(f"{name}\n- {original}\n+ {changed}")
+            random.Random(f"{options.seed} {name}").sample(range(len(every[name])), min(count, len(every[name])))
+        for index in sorted(options.only or (range(len(every[name])) if options.list else chosen)):
+            number, line, other, _ = every[name][index]
+            if options.list:
+                results.append(((name, index), "listed"))
+            elif (name, line.split("//")[0].strip(), other.strip()) in known:
+                results.append(((name, index), "equivalent"))
+            else:
+                tried[name, index] = number, other
+    for (name, index), result in itertools.chain(results, fates(bench, tried, {name: all_of[0][3] for name, all_of in every.items()})):
+        number, line, other, _ = every[name][index]
+        original, changed = line.split("//")[0].strip(), other.strip()
+        count = totals.setdefault(name, {})
+        count[result] = count.get(result, 0) + 1
+        print(f"{result:10} {name} {index} line {number + 1}: {original}  ==>  {changed or '(nothing)'}", flush=True)
+        if result == "survived":
+            survivors.append(f"{name}\n- {original}\n+ {changed}")
     if options.list:
         return 0
-    print(f"\n{'file':22}{'mutants':>9}{'killed':>8}{'lint':>6}{'survived':>10}{'equivalent':>12}{'invalid':>9}")
+    print(f"\n{'file':22}{'mutants':>9}{'killed':>8}{'lint':>6}{'survived':>10}{'equivalent':>12}{'invalid':>9}{'left':>6}")
     sums = {}
     for name, count in [*totals.items(), ("all", sums)]:
-        row = [count.get(k, 0) for k in ("killed", "lint", "survived", "equivalent", "invalid")]
-        print(f"{name:22}{sum(row):9}{row[0]:8}{row[1]:6}{row[2]:10}{row[3]:12}{row[4]:9}")
+        row = [count.get(k, 0) for k in ("killed", "lint", "survived", "equivalent", "invalid", "left")]
+        print(f"{name:22}{sum(row):9}{row[0]:8}{row[1]:6}{row[2]:10}{row[3]:12}{row[4]:9}{row[5]:6}")
         for key, value in count.items() if name != "all" else ():
             sums[key] = sums.get(key, 0) + value
     killed, alive = sums.get("killed", 0) + sums.get("lint", 0), sums.get("survived", 0)

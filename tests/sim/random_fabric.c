@@ -24,6 +24,7 @@ typedef struct gen {
   tg_section *section;
   uint64_t state;
   uint32_t chain, stores, sections;
+  bool indexed; /* most chains bring indices to an AGCU, which stores by them, in several iterations */
   uint32_t outer, inner; /* iterations of the queues (level 0), of each instruction (level 2) */
   uint32_t semaphore[MAX_ENDPOINTS], bank[MAX_ENDPOINTS], store_row[MAX_ENDPOINTS]; /* next free ones */
   uint32_t used[MAX_ENDPOINTS]
@@ -188,6 +189,12 @@ static void random_load_walk(gen *g, tg_agcu_instr *in) {
   in->x_org = between(g, -6, 10);
   in->y_size = 1 + rnd(g, 20);
   in->x_size = 1 + rnd(g, 40);
+  if (chance(g, 10)) { /* near the largest coordinates: nothing is left of them */
+    in->y_org += 1 << 30;
+    in->y_size += 1 << 30;
+    in->x_org += 1 << 30;
+    in->x_size += 1 << 30;
+  }
   in->fill = rnd(g, tg_convert_chip_bytes(in->convert) == 4 ? 1u << 31 : 1u << 16);
 }
 
@@ -208,8 +215,14 @@ static void choose_by_index(gen *g, tg_agcu_instr *in, const hop *indices, int64
   uint32_t words = indices->flits * g->m->p;
   tg_row_operand *o = &in->index;
   *o = (tg_row_operand){.rot_count = indices->buffers, .rot_outer = g->inner > 1};
-  o->base = indices->row * g->m->p + rnd(g, words - (uint32_t)in->rows + 1);
+  uint32_t spare = words - (uint32_t)in->rows;
   o->rot_stride = words;
+  if (indices->buffers == 1 && spare && chance(g, 50)) { /* each execution has others of the same words */
+    o->rot_count = 2 + rnd(g, 2);
+    o->rot_stride = rnd(g, spare / (uint32_t)(o->rot_count - 1) + 1);
+    spare -= (uint32_t)((o->rot_count - 1) * o->rot_stride);
+  }
+  o->base = indices->row * g->m->p + rnd(g, spare + 1);
   in->index_stride = 2 * between(g, 0, 300);
   in->index_size = 1 + rnd(g, 40);
   while (in->index_size * in->index_stride > table_bytes) in->index_size--;
@@ -286,7 +299,7 @@ static bool store(gen *g, uint32_t endpoint, const hop *before) {
   if (g->stores >= STORE_REGIONS || !take_queue(g, endpoint, context, queue)) return false;
   tg_agcu_instr *in = &tg_queue_push(g->program, queue)->agcu;
   in->op = TG_OP_agcu_store;
-  if (chance(g, 50))
+  if (chance(g, g->indexed ? 90 : 50))
     random_scatter_walk(g, in, before);
   else
     random_store_walk(g, in, before->flits);
@@ -314,10 +327,10 @@ static void send_to(gen *g, tg_common_instr *common, uint32_t from, const hop *h
 
 static void send(gen *g, uint32_t tile, const hop *before, uint32_t depth) {
   tg_queue *queue = &g->section->tiles[tile].tx;
-  uint32_t dir = rnd(g, 4);
+  uint32_t dir = g->indexed ? (chance(g, 50) ? TG_DIR_WEST : TG_DIR_NORTH) : rnd(g, 4);
   bool row = dir == TG_DIR_EAST || dir == TG_DIR_WEST, up = dir == TG_DIR_EAST || dir == TG_DIR_SOUTH;
   uint32_t own = position(g, tile, row), last = row ? g->m->cols : g->m->rows, mask = 0;
-  bool to_agcu = !up && (own == 1 || chance(g, 50));
+  bool to_agcu = !up && (own == 1 || chance(g, g->indexed ? 90 : 50));
   if (to_agcu)
     mask = 1;
   else
@@ -362,7 +375,7 @@ static bool load(gen *g, uint32_t endpoint, const hop *indices, uint32_t depth) 
   bool row = tg_is_west(g->m, agcu);
   for (uint32_t pos = 1; pos <= (row ? g->m->cols : g->m->rows); pos++) mask |= chance(g, 60) << pos;
   tg_agcu_instr in = {.op = TG_OP_agcu_load};
-  if (!indices && chance(g, 40))
+  if (!indices && chance(g, g->indexed ? 90 : 40))
     walk_of_indices(g, &in);
   else
     random_load_walk(g, &in);
@@ -411,8 +424,9 @@ static void random_section(gen *g) {
   memset(g->bank, 0, sizeof g->bank);
   memset(g->store_row, 0, sizeof g->store_row);
   memset(g->used, 0, sizeof g->used);
-  g->outer = 1 + rnd(g, 4);
-  g->inner = chance(g, 50) ? 1 : 2 + rnd(g, 3);
+  g->indexed = chance(g, 25);
+  g->outer = g->indexed ? 2 + rnd(g, 3) : 1 + rnd(g, 4);
+  g->inner = chance(g, g->indexed ? 80 : 50) ? 1 : 2 + rnd(g, 3);
   uint32_t chains = 1 + rnd(g, 8);
   for (g->chain = 0; g->chain < chains; g->chain++) load(g, tg_tiles(g->m) + rnd(g, tg_agcus(g->m)), NULL, 0);
   for (uint32_t t = 0; t < tg_tiles(g->m); t++) {

@@ -9,10 +9,11 @@ enum {
   AROUND = 40,     /* rows of an operand on either side of a border */
   DATA = 64 << 10, /* where the results go; the operands are at 0 */
   MOST_GEMMS = 12, /* of a tile */
-  TRIES = 200,     /* to place operands */
-  ARRIVED = 0,     /* semaphores of a tile: its operands are there; */
-  COMPUTED = 1,    /* its GEMMs have ended; */
-  COLLECTED = 2,   /* its accumulators are in banks */
+  MOST_REPEATS = 3,
+  TRIES = 200,   /* to place operands */
+  ARRIVED = 0,   /* semaphores of a tile: its operands are there; */
+  COMPUTED = 1,  /* its GEMMs have ended; */
+  COLLECTED = 2, /* its accumulators are in banks */
   FIRST_HANDSHAKE = 3
 };
 
@@ -40,14 +41,22 @@ static void extend(const int64_t *counts, const int64_t *strides, int loops, int
   }
 }
 
-/* Places rows low..high around the border between banks `bank` and `bank` + 1; false if they do not fit. */
+/* Places rows low..high around the border between banks `bank` and `bank` + 1; false if they do not fit. Where the instruction is
+ * repeated its address goes on, by an index or a rotation. */
 static bool place(gen *g, tg_row_operand *at, int64_t *out_banks, uint32_t bank, int64_t low, int64_t high) {
-  int64_t bank_rows = tg_bank_rows(g->m), room = 2 * AROUND - (high - low);
+  int64_t repeats[] = {MOST_REPEATS}, rotations[] = {1 + rnd(g, 3)}, first = 0, last = 0;
+  at->delta[2] = chance(g, 50) ? between(g, -3, 3) : 0;
+  at->rot_count = rotations[0];
+  at->rot_stride = between(g, -3, 3);
+  at->rot_outer = chance(g, 20);
+  extend(repeats, &at->delta[2], 1, &first, &last);
+  extend(rotations, &at->rot_stride, 1, &first, &last);
+  int64_t bank_rows = tg_bank_rows(g->m), room = 2 * AROUND - (high + last - low - first);
   if (room <= 0) return false;
-  at->base = (bank + 1) * bank_rows - AROUND - low + rnd(g, (uint32_t)room);
+  at->base = (bank + 1) * bank_rows - AROUND - low - first + rnd(g, (uint32_t)room);
   /* The banks are counted from that of the address. */
-  if ((at->base + low) / bank_rows != at->base / bank_rows) return false;
-  *out_banks = (at->base + high) / bank_rows - at->base / bank_rows + 1;
+  if ((at->base + first + low) / bank_rows != (at->base + last) / bank_rows) return false;
+  *out_banks = (at->base + last + high) / bank_rows - (at->base + first) / bank_rows + 1;
   return true;
 }
 
@@ -130,7 +139,7 @@ static tg_mx_instr draw_gemm(gen *g, int64_t format, int64_t transposed) {
 /* The instruction at the end of the queue is executed some times; what it waits for comes once, and so does its post. */
 static void repeat(gen *g, tg_queue *queue, tg_common_instr *in) {
   in->wait_first[0] = in->post_last[0] = 1;
-  in->loop_count[2] = 1 + rnd(g, 3);
+  in->loop_count[2] = 1 + rnd(g, MOST_REPEATS);
   in->loop_begin[2] = queue->count - 1;
 }
 
@@ -198,6 +207,23 @@ static void collect(gen *g, tg_section *section, uint32_t tile_number) {
   to->banks = tg_div_up(flits, bank_rows);
   to->row[1] = 4 * g->step;
   to->row[2] = 2;
+  if (chance(g, 50)) { /* half by half: the streams go on by rotations, or by an index */
+    vop->rows = 2 * g->step;
+    vop->row_count[1] = 1;
+    vop->common.loop_count[2] = 2;
+    vop->common.loop_begin[2] = tile->vx.count - 1;
+    vop->common.wait_first[0] = vop->common.post_last[0] = 1;
+    for (int t = 0; t < 2; t++) {
+      tg_stream *stream = tg_stream_of_mut(vop, t);
+      int64_t by = stream->row[1];
+      if (chance(g, 70)) {
+        stream->at.rot_count = 2 + rnd(g, 2);
+        stream->at.rot_stride = by;
+      } else {
+        stream->at.delta[2] = by;
+      }
+    }
+  }
   vop->common.wait_on[0] = 1;
   vop->common.wait_sem[0] = COMPUTED;
   vop->common.post_kind[0] = TG_POST_LOCAL;

@@ -289,6 +289,17 @@ const timing_case timing_cases[] = {
      "tile 0 tx 0: 48-150\n"
      "tile 1 tx 0: 153-153\n"
      "cycles 159\n"},
+    /* behind the last flit, though vx and mx have nothing to do */
+    {"a_sync_waits_for_the_send_before",
+     "arch tiny\n"
+     "section \"s\"\n"
+     "tile 0\n"
+     "tx send src_inner=200 dst_inner=200 flits=100 dst_mask=4\n"
+     "tx sync\n"
+     "invoke 0 \"i\"\n",
+     "tile 0 tx 0: 64-166\n"
+     "tile 0 tx 1: 167-167\n"
+     "cycles 173\n"},
     /* e = 66 + 3; the next issues at e + 1 and is granted two later */
     {"sends_follow",
      "arch tiny\n"
