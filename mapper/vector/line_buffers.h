@@ -75,9 +75,9 @@ bool tg_line_set_strides(const tg_compile *c, const tg_node *root, const tg_valu
                          const tg_value *result, tg_line_kernel *out);
 /* Is there a tiling for image and result as they lie, also where pixels lie apart? */
 bool tg_line_walks_views(tg_compile *c, const tg_line_kernel *kernel);
-/* The fastest tilings by their estimates, each the best one of what an iteration makes, fastest first; or, where tilings
- * are randomized, any one. False: none fits. line_buffers_tiling.c */
-enum { TG_LINE_TILINGS = 3 };
+/* The fastest tilings by their estimates, each the best one of what an iteration makes, fastest first, and then the
+ * fastest one that is finished apart; or, where tilings are randomized, any one. False: none fits. line_buffers_tiling.c */
+enum { TG_LINE_TILINGS = 4 };
 typedef struct tg_line_tilings {
   tg_line_tiling tiling[TG_LINE_TILINGS];
   int count;

@@ -97,6 +97,7 @@ typedef struct search {
   tg_line_tiling best; /* of what an iteration makes now */
   bool found;
   tg_line_tilings all;
+  tg_line_tiling apart; /* the fastest one that is finished so, if it says that it is */
   uint32_t considered;
   double configuration;               /* cycles that passes take there for their instructions and words */
   uint32_t words;                     /* of the results' microcode */
@@ -169,10 +170,15 @@ static void consider_columns(search *s, tg_line_tiling t, const int *words) {
   }
 }
 
-/* Keeps the fastest ones in order; where tilings are randomized, one. */
+/* Keeps the fastest ones in order; where tilings are randomized, one. Of those that are finished apart, the fastest is one
+ * more, which puts none of the others out. */
 static void keep(search *s, const tg_line_tiling *t) {
   tg_line_tilings *all = &s->all;
-  int most = s->c->options.any_tiling ? 1 : TG_LINE_TILINGS, at = all->count;
+  int most = s->c->options.any_tiling ? 1 : TG_LINE_TILINGS - 1, at = all->count;
+  if (t->apart && !s->c->options.any_tiling) {
+    if (!s->apart.apart || t->cycles < s->apart.cycles) s->apart = *t;
+    return;
+  }
   while (at > 0 && t->cycles < all->tiling[at - 1].cycles) at--;
   if (at == most) return;
   if (all->count < most) all->count++;
@@ -237,5 +243,6 @@ bool tg_line_tile(tg_compile *c, const tg_line_kernel *k, tg_line_tilings *out) 
   for (uint32_t u = 1; u <= MOST_UNROLLED; u++)
     for (uint32_t apart = 0; apart <= MOST_APART; apart++) consider_passes(&s, u, apart);
   *out = s.all;
+  if (s.apart.apart) out->tiling[out->count++] = s.apart;
   return out->count > 0;
 }
