@@ -53,6 +53,14 @@ const list = [
   { top: 'agcu_context', boxes: ['sequencer', 'agcu_places'] },
   { top: 'agcu_jobs', boxes: ['agcu_context'] },
   {
+    name: 'tile', // around its units: queues, semaphores, posts, tx
+    top: 'tile',
+    large: true,
+    sizes: { P: 2, FlitBits: 64, Semaphores: 16, QueueDepth: 8 },
+    boxes: ['mx', 'vx', 'scratchpad'],
+    mapped: '*queue_q*',
+  },
+  {
     name: 'bank to PE', // what the array's operands pass: banks, ports, transposer, edges
     top: 'tile',
     large: true,
