@@ -159,6 +159,32 @@ const timing_case timing_cases[] = {
      "agcu 0 context 2 0: 92-92\n"
      "agcu 0 context 3 0: 84-84\n"
      "cycles 98\n"},
+    /* Posts of context 0, S .. S + 39, go before those of context 3 on their lane, S + 40 and S + 41; a STORE issues behind the first
+     * of these, not 10 cycles behind the SYNC before it. */
+    {"a_store_waits_for_room_in_its_stream",
+     "arch tiny\n"
+     "section \"s\"\n"
+     "agcu 0\n"
+     "ctx 0 sync loop_count=0,0,10 post_kind=2,2,2,2 post_pos=1,1,1,1 post_sem=4,4,4,4\n"
+     "ctx 3 sync post_kind=2 post_pos=1 post_sem=5\n"
+     "ctx 3 sync post_kind=2 post_pos=1 post_sem=5\n"
+     "ctx 3 store m_radix=1,1,1 k_radix=1,1,512 stride=0,0,0,0,0,4 x_inc=0,0,0,0,0,1 x_size=512 y_size=1 "
+     "rows=1 take=16\n"
+     "invoke 0 \"i\"\n",
+     "agcu 0 context 0 0: 80-80\n"
+     "agcu 0 context 0 0: 81-81\n"
+     "agcu 0 context 0 0: 84-84\n"
+     "agcu 0 context 0 0: 88-88\n"
+     "agcu 0 context 0 0: 92-92\n"
+     "agcu 0 context 0 0: 96-96\n"
+     "agcu 0 context 0 0: 100-100\n"
+     "agcu 0 context 0 0: 104-104\n"
+     "agcu 0 context 0 0: 108-108\n"
+     "agcu 0 context 0 0: 112-112\n"
+     "agcu 0 context 3 0: 80-80\n"
+     "agcu 0 context 3 1: 81-81\n"
+     "agcu 0 context 3 2: 121-125\n"
+     "cycles 131\n"},
     /* Two posts an instruction, 80 .. 119, of a stream that precedes that of vx on their lane; the first VOP's is 120. The stream
      * of vx has room for two, so that the third issues behind that, not at 114. */
     {"vops_wait_for_room_while_syncs_post",
