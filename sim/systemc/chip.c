@@ -318,7 +318,7 @@ tg_status tg_chip_finish(tg_chip *chip, tg_run_result *result, tg_diag *diag) {
   if (!result->sections) tg_die("out of memory");
   memcpy(result->sections, chip->sections, count * sizeof *result->sections);
   if (chip->options.record_events) {
-    qsort(chip->events, chip->event_count, sizeof *chip->events, by_place);
+    if (chip->event_count) qsort(chip->events, chip->event_count, sizeof *chip->events, by_place);
     result->events = chip->events;
     result->event_count = chip->event_count;
     chip->events = NULL;
