@@ -1,5 +1,6 @@
 /* What attention by blocks is made of. */
 #include "mapper/attention/blocked.h"
+#include "mapper/kernel/operand.h"
 
 #include <string.h>
 
@@ -17,7 +18,7 @@ static void describe_context(tg_blocked *a, const tg_kernel *kernel) {
                          .b = operand->source,
                          .b_operand = *operand,
                          .b_transposed = operand->transposed,
-                         .b_convert = tg_gemm_conversion(operand->source, v)};
+                         .b_convert = tg_operand_conversion(operand->source, v)};
 }
 
 static void add_operand(tg_blocked *a, tg_value *value) {

@@ -4,6 +4,7 @@
 #include "mapper/gemm/gemm.h"
 #include "mapper/gemm/product.h"
 #include "mapper/kernel/view.h"
+#include "mapper/section/marks.h"
 
 static bool accepts(const tg_compile *c, const tg_node *node) {
   (void)c;
@@ -66,7 +67,7 @@ static bool walks_views(tg_compile *c, const tg_kernel *kernel) {
 }
 
 static tg_status emit(tg_compile *c, const tg_kernel *kernel) {
-  if (kernel->pool) tg_gemm_add_marks(c);
+  if (kernel->pool) tg_marks_add(c);
   return tg_emit_gemm(c, kernel);
 }
 

@@ -6,14 +6,6 @@
 #include <assert.h>
 #include <string.h>
 
-int tg_gemm_conversion(const tg_value *source, const tg_value *operand) {
-  if (source->dtype == operand->dtype) return tg_value_bytes_each(operand) == 4 ? TG_CVT_32 : TG_CVT_16;
-  if (tg_value_bytes_each(source) == 2) return source->dtype == TG_BF16 ? TG_CVT_BF16_FP32 : TG_CVT_FP16_FP32;
-  return operand->dtype == TG_BF16  ? TG_CVT_FP32_BF16
-         : operand->dtype == TG_F16 ? TG_CVT_FP32_FP16
-                                    : TG_CVT_FP32_TF32;
-}
-
 /* Length of the K tiles at whose ends accumulation rounds; 0: it does not. */
 static int64_t rounded_tile(const tg_compile *c, const tg_node *node) {
   if (node->op == TG_OP_MATMUL && tg_attr_int(node, TG_ATTR_ACCUMULATION) == TG_ACCUMULATE_BF16SR_EACH)
@@ -41,8 +33,8 @@ static tg_status set_formats(tg_compile *c, const tg_kernel *kernel, tg_gemm *g)
                    "node \"%s\": operands of types %s and %s cannot be multiplied on the array",
                    kernel->root->name, tg_dtype_name(a->dtype), tg_dtype_name(b->dtype));
   g->format = tg_mx_format(a->dtype);
-  g->a_convert = tg_gemm_conversion(g->a, a);
-  g->b_convert = tg_gemm_conversion(g->b, b);
+  g->a_convert = tg_operand_conversion(g->a, a);
+  g->b_convert = tg_operand_conversion(g->b, b);
   g->k_tile = rounded_tile(c, g->node);
   return TG_OK;
 }

@@ -5,8 +5,6 @@
 #include "mapper/kernel/kernel.h"
 
 tg_status tg_emit_gemm(tg_compile *c, const tg_kernel *kernel);
-/* Puts what marks rows of an image into the program, once, before sections of kernels with pools. pool_emit.c */
-void tg_gemm_add_marks(tg_compile *c);
 
 /* Estimate of all sections of the kernel's product, with what lies between them; TG_NEVER: none fits.
  * estimate.c */

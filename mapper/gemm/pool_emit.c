@@ -1,9 +1,9 @@
 /* The instructions of a pool in the drain (pool.c). */
 #include "frontend/base/math.h"
 #include "mapper/gemm/emission.h"
-#include "mapper/gemm/gemm.h"
 #include "mapper/gemm/layout.h"
 #include "mapper/gemm/patch.h"
+#include "mapper/section/marks.h"
 
 typedef tg_gemm_emission emission;
 
@@ -144,30 +144,8 @@ void tg_gemm_round_pixels(const emission *e, tg_mx_instr *mx, uint32_t r, uint32
 
 /* ---- marks ---- */
 
-/* Its sign is that of a row of the image; LOADs fill up the others'. */
-static const uint8_t inside[4];
-enum { OUTSIDE = 0x80000000u };
-
-void tg_gemm_add_marks(tg_compile *c) {
-  for (uint32_t t = 0; t < c->program->tensor_count; t++)
-    if (c->program->tensors[t].data == inside) return;
-  tg_dram_tensor *tensor = tg_program_add_tensor(c->program);
-  *tensor = (tg_dram_tensor){.name = "rows of the image",
-                             .role = TG_ROLE_CONSTANT,
-                             .storage = TG_STORE_FP32,
-                             .rank = 1,
-                             .dims = {1},
-                             .bytes = sizeof inside,
-                             .address = c->program->dram_bytes,
-                             .data = inside};
-  c->program->dram_bytes += 64;
-}
-
 void tg_gemm_allocate_marks(emission *e) {
-  const tg_program *program = e->c->program;
-  for (uint32_t t = 0; t < program->tensor_count; t++)
-    if (program->tensors[t].data == inside)
-      e->marks_base = tg_build_base(&e->b, &program->tensors[t], 0, &e->marks_rest);
+  e->marks_base = tg_build_base(&e->b, tg_marks_of(e->c->program), 0, &e->marks_rest);
 }
 
 void tg_gemm_load_marks(emission *e, const tg_stage *stage, tg_queue *queue, uint32_t r, uint32_t col,
@@ -193,6 +171,6 @@ void tg_gemm_load_marks(emission *e, const tg_stage *stage, tg_queue *queue, uin
   load->m_first = tg_gemm_row_first(e, r, col) / tg_gemm_block_results(&e->t) * rows;
   load->m_delta[e->m_k_level] = tg_gemm_rows_a_pass(e) / tg_gemm_block_results(&e->t) * rows;
   load->convert = TG_CVT_32;
-  load->fill = OUTSIDE;
+  load->fill = TG_MARK_OUTSIDE;
   tg_gemm_meet(e, stage, tg_gemm_bit(TG_ROLE_OPERANDS), in, r, col, true, true);
 }

@@ -243,8 +243,6 @@ int tg_gemm_operand_streams(const tg_gemm *g, tg_operand_stream *out);
 tg_mc_ref tg_gemm_add_bias(tg_mc *mc, const tg_kernel *kernel, const tg_operand_stream *streams, int count,
                            tg_mc_ref y, bool stored);
 
-/* What a load does to an operand that lies in DRAM as `source`: TG_CVT_*. */
-int tg_gemm_conversion(const tg_value *source, const tg_value *operand);
 /* A node's products differ in shape from phase to phase; `out->m` 0: the phase is empty. describe.c */
 tg_status tg_describe_gemm(tg_compile *c, const tg_kernel *kernel, int64_t phase, tg_gemm *out);
 

@@ -113,3 +113,11 @@ int64_t tg_gemm_phases(const tg_node *node) {
   return tg_reach_phases(tg_out(node)->dims[1].size, strides[0]) *
          tg_reach_phases(tg_out(node)->dims[2].size, strides[1]);
 }
+
+int tg_operand_conversion(const tg_value *source, const tg_value *operand) {
+  if (source->dtype == operand->dtype) return tg_value_bytes_each(operand) == 4 ? TG_CVT_32 : TG_CVT_16;
+  if (tg_value_bytes_each(source) == 2) return source->dtype == TG_BF16 ? TG_CVT_BF16_FP32 : TG_CVT_FP16_FP32;
+  return operand->dtype == TG_BF16  ? TG_CVT_FP32_BF16
+         : operand->dtype == TG_F16 ? TG_CVT_FP32_FP16
+                                    : TG_CVT_FP32_TF32;
+}

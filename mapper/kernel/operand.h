@@ -29,6 +29,9 @@ const tg_operand *tg_resolve_operands(const tg_compile *c, const tg_node *node);
 /* The same were the Cast stored, so that loads need not do it. */
 const tg_operand *tg_operands_behind(const tg_compile *c, const tg_operand *operands, const tg_node *cast);
 
+/* What a load does to an operand that lies in DRAM as `source`: TG_CVT_*. */
+int tg_operand_conversion(const tg_value *source, const tg_value *operand);
+
 /* Does the product load `value`, which owns its memory, as operand number `first` or one behind it? */
 bool tg_product_loads(const tg_compile *c, const tg_kernel *product, int first, const tg_value *value);
 
