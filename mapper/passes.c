@@ -40,6 +40,7 @@ const tg_mapper_pass tg_mapper_passes[] = {
      FUSION},                                                            /* when nothing joins any more */
     {"join_pools", "part_epilogues", ONCE, tg_join_pools, NULL, FUSION}, /* products as they are stored */
     {"join_products", "join_pools", ONCE, tg_join_products, NULL, FUSION},
+    {"window_products", "join_products", ONCE, tg_join_window_products, NULL, FUSION},
     {"settle_aliases", "form_kernels", STORED | COUNT | ONCE, tg_settle_aliases, NULL, NONE},
     {"views", "settle_aliases", ONCE, tg_form_views, NULL, ALL}, /* which knows what is updated in place */
     {"plan_memory", "settle_aliases", KERNELS | STORED | COUNT | ONCE, tg_plan_memory, NULL, NONE},

@@ -19,6 +19,7 @@ static void add_kernel(const tg_kernel *kernel, bool *counted, uint64_t *useful)
   for (size_t n = 0; n < kernel->fused_count; n++) add_node(kernel->fused[n], counted, useful);
   add_kernel(kernel->column_sums, counted, useful);
   add_kernel(kernel->second, counted, useful);
+  add_kernel(kernel->product, counted, useful);
   add_kernel(kernel->scores, counted, useful);
   add_kernel(kernel->softmax, counted, useful);
 }

@@ -30,6 +30,8 @@ tg_status tg_form_product_prologues(tg_compile *c);
 tg_status tg_join_column_sums(tg_compile *c);
 /* window_sums.c: reductions over images join the depthwise convolutions that make what they read. */
 tg_status tg_join_window_sums(tg_compile *c);
+/* window_products.c: convolutions of one position join the depthwise convolutions that read what they make. */
+tg_status tg_join_window_products(tg_compile *c);
 /* rematerialize.c, small_products.c: products compute what they would load; also products of few k. */
 tg_status tg_rematerialize_in_products(tg_compile *c);
 tg_status tg_rematerialize_small_products(tg_compile *c);

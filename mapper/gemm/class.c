@@ -5,6 +5,7 @@
 #include "mapper/gemm/product.h"
 #include "mapper/kernel/view.h"
 #include "mapper/section/marks.h"
+#include "mapper/section/rehearsal.h"
 
 static bool accepts(const tg_compile *c, const tg_node *node) {
   (void)c;
@@ -78,6 +79,7 @@ const tg_kernel_class tg_gemm_class = {
     .inputs = inputs,
     .loads = loads,
     .cycles = cycles,
+    .rehearsed = tg_rehearse,
     .absorbs = absorbs,
     .walks_views = walks_views,
     .emit = emit,

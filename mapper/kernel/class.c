@@ -1,6 +1,10 @@
 #include "mapper/kernel/class.h"
 
 #include "frontend/base/math.h"
+#include "mapper/kernel/memo.h"
+#include "mapper/kernel/signature.h"
+
+#include <string.h>
 
 /* What a rehearsal errs by with a memory device. */
 #define CLEARLY_OF_A_DEVICE 0.97
@@ -49,7 +53,16 @@ bool tg_is_profitable(tg_compile *c, const tg_kernel *product, const tg_kernel *
 }
 
 double tg_kernel_rehearsed(tg_compile *c, const tg_kernel *kernel) {
-  return tg_class_of(c, kernel)->rehearsed(c, kernel);
+  uint64_t key = tg_kernel_signature(c, kernel);
+  const void *known = tg_memo_find(c->rehearsals, &key, sizeof key);
+  double cycles;
+  if (known) {
+    memcpy(&cycles, known, sizeof cycles);
+    return cycles;
+  }
+  cycles = tg_class_of(c, kernel)->rehearsed(c, kernel);
+  tg_memo_add(c->rehearsals, &key, sizeof key, &cycles, sizeof cycles);
+  return cycles;
 }
 
 bool tg_is_faster(const tg_compile *c, const tg_kernel *both, double together, double apart) {

@@ -36,6 +36,7 @@ static void add_kernel(op_list *list, const tg_kernel *kernel) {
 const char *tg_kernel_name(const tg_compile *c, const tg_kernel *kernel) {
   op_list list = {.used = 0};
   if (kernel->scores) add_kernel(&list, kernel->scores);
+  if (kernel->product) add_kernel(&list, kernel->product);
   if (kernel->softmax) add_kernel(&list, kernel->softmax);
   add_kernel(&list, kernel);
   const tg_value *named = kernel->output ? kernel->output : kernel->source;

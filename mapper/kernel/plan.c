@@ -33,6 +33,7 @@ void tg_compile_begin(tg_compile *c, const tg_graph *graph, const tg_params *par
   c->program->model = tg_arena_strdup(&c->program->arena, graph->name ? graph->name : "");
   c->places = TG_NEW_ARRAY(arena, tg_place, (size_t)graph->value_count + 1);
   c->tilings = tg_memo_new(arena);
+  c->rehearsals = tg_memo_new(arena);
   c->stored = TG_NEW_ARRAY(arena, bool, (size_t)graph->value_count + 1);
   c->carried_into = TG_NEW_ARRAY(arena, int, (size_t)graph->output_count + 1);
   for (int i = 0; i < graph->output_count; i++) c->carried_into[i] = -1;

@@ -70,6 +70,9 @@ typedef struct tg_kernel {
   const struct tg_kernel
       *second; /* GEMM: another product, whose result `fused` takes as that of the root: the kernel
                                      that would be alone, or NULL */
+  const struct tg_kernel
+      *product; /* DEPTHWISE: the convolution of one position whose result is its image, computed
+                                      with it: the kernel that would be alone, or NULL */
   const struct tg_kernel *scores, *softmax; /* ATTENTION: kernels that would be alone, outputs and all */
 } tg_kernel;
 
@@ -146,11 +149,12 @@ typedef struct tg_compile {
   bool narrow;         /* m has fewer banks than the array, since others keep what they hold */
   uint32_t kept_banks; /* while sections are emitted: of every tile, which the next one keeps, a bit each */
   int *output_tensors; /* by output of the graph */
-  struct tg_memo *tilings; /* of products (memo.h), by all that they follow from */
-  int *carried_into;       /* by output of the graph: the input whose memory it ends up in, -1: none */
-  tg_queue beyond;         /* stands for queues of contexts that the AGCUs do not have */
-  int beyond_context;      /* the one asked for last */
-  tg_shortage shortage;    /* the first one, which refuses the model once the kernel is emitted */
+  struct tg_memo *tilings;    /* of products (memo.h), by all that they follow from */
+  struct tg_memo *rehearsals; /* cycles of kernels, by their signature.h */
+  int *carried_into;          /* by output of the graph: the input whose memory it ends up in, -1: none */
+  tg_queue beyond;            /* stands for queues of contexts that the AGCUs do not have */
+  int beyond_context;         /* the one asked for last */
+  tg_shortage shortage;       /* the first one, which refuses the model once the kernel is emitted */
   tg_diag *diag;
 } tg_compile;
 

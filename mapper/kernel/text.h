@@ -12,7 +12,7 @@
  * - prologue_result: what they make for a product; prologue_stored: others read it, too
  * - fused: nodes of the epilogue
  * - reads, makes: tensors; beside: what a node before a reduction makes and is stored as well
- * - column_sums, pool, second, scores, softmax: a kernel within the kernel, in braces
+ * - column_sums, pool, second, product, scores, softmax: a kernel within the kernel, in braces
  *
  * Then a line a view (kernel/view.h): the value, the one whose memory it has part of, elements:
  *

@@ -146,6 +146,7 @@ static tg_status parse_field(parser *p, const char *key, tg_kernel *kernel) {
   if (!strcmp(key, "column_sums")) return parse_inner(p, &kernel->column_sums);
   if (!strcmp(key, "pool")) return parse_inner(p, &kernel->pool);
   if (!strcmp(key, "second")) return parse_inner(p, &kernel->second);
+  if (!strcmp(key, "product")) return parse_inner(p, &kernel->product);
   if (!strcmp(key, "scores")) return parse_inner(p, &kernel->scores);
   if (!strcmp(key, "softmax")) return parse_inner(p, &kernel->softmax);
   return expected(p, "a field of a kernel before this");
@@ -234,6 +235,7 @@ static tg_status parse_keeping(parser *p) {
 static void store_results(tg_compile *c, const tg_kernel *kernel) {
   for (int i = 0; i < tg_kernel_writes(kernel); i++) c->stored[tg_kernel_written(kernel, i)->index] = true;
   if (kernel->prologue_result) c->stored[kernel->prologue_result->index] = true;
+  if (kernel->product) store_results(c, kernel->product);
   if (kernel->scores) store_results(c, kernel->scores);
   if (kernel->softmax) store_results(c, kernel->softmax);
 }
@@ -242,6 +244,7 @@ static void store_results(tg_compile *c, const tg_kernel *kernel) {
 static void resolve(const tg_compile *c, tg_kernel *kernel) {
   kernel->operands = tg_resolve_operands(c, kernel->root);
   if (kernel->second) resolve(c, (tg_kernel *)kernel->second);
+  if (kernel->product) resolve(c, (tg_kernel *)kernel->product);
   if (kernel->scores) resolve(c, (tg_kernel *)kernel->scores);
 }
 

@@ -79,6 +79,7 @@ static void print_kernel(FILE *out, const tg_compile *c, const tg_kernel *kernel
   print_inner(out, c, "column_sums", kernel->column_sums);
   print_inner(out, c, "pool", kernel->pool);
   print_inner(out, c, "second", kernel->second);
+  print_inner(out, c, "product", kernel->product);
   print_inner(out, c, "scores", kernel->scores);
   print_inner(out, c, "softmax", kernel->softmax);
 }

@@ -50,6 +50,13 @@ static bool resolve_again(const tg_compile *c, tg_kernel *kernel) {
     if (!resolve_again(c, scores)) return false;
     kernel->scores = scores;
   }
+  if (kernel->product) { /* which makes what the kernel would load */
+    tg_kernel *product = TG_NEW(c->arena, tg_kernel);
+    *product = *kernel->product;
+    if (!resolve_again(c, product)) return false;
+    kernel->product = product;
+    return true;
+  }
   if (!before) return true;
   kernel->operands = tg_resolve_operands(c, kernel->root);
   for (int i = 0; i < 2; i++)

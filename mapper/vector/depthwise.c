@@ -4,16 +4,20 @@
 #include "mapper/kernel/class.h"
 #include "mapper/kernel/operand.h"
 #include "mapper/kernel/view.h"
+#include "mapper/section/marks.h"
 #include "mapper/section/rehearsal.h"
+#include "mapper/vector/line_product.h"
 #include "mapper/vector/line_totals.h"
 
-static tg_line_kernel line_kernel(const tg_depthwise *s, const tg_windows *w) {
+static tg_line_kernel line_kernel(const tg_depthwise *s, const tg_windows *w,
+                                  const tg_line_product *product) {
   const tg_kernel *kernel = s->kernel;
   const tg_value *image = tg_depthwise_source(kernel, TG_DEPTHWISE_IMAGE),
                  *weights = tg_depthwise_source(kernel, TG_DEPTHWISE_WEIGHTS),
                  *bias = tg_in(kernel->root, TG_DEPTHWISE_BIAS);
   return (tg_line_kernel){.windows = w,
-                          .image = tg_place_of(s->c, image),
+                          .image = product ? NULL : tg_place_of(s->c, image),
+                          .product = product,
                           .result = tg_place_of(s->c, kernel->output),
                           .weights = tg_place_of(s->c, weights),
                           .bias = bias ? tg_place_of(s->c, bias) : NULL,
@@ -66,18 +70,34 @@ static bool set_places(const tg_compile *c, const tg_kernel *kernel, tg_line_ker
          tg_line_set_totals(c, kernel, lines);
 }
 
+/* The product that makes its image; NULL: there is none. False: it is none that can do so. */
+static bool set_product(const tg_compile *c, const tg_kernel *kernel, tg_line_product *product,
+                        const tg_line_product **out) {
+  *out = kernel->product ? product : NULL;
+  return !kernel->product || tg_line_set_product(c, kernel, product);
+}
+
 static bool walks_views(tg_compile *c, const tg_kernel *kernel) {
   if (tg_stochastic_store(kernel) || kernel->column_sums) return false; /* which is streamed, or dense */
   tg_windows w = tg_windows_forward(kernel->root);
   tg_depthwise code = {.c = c, .kernel = kernel};
-  tg_line_kernel lines = line_kernel(&code, &w);
+  tg_line_product own;
+  const tg_line_product *product;
+  if (!set_product(c, kernel, &own, &product)) return false;
+  tg_line_kernel lines = line_kernel(&code, &w, product);
   return set_places(c, kernel, &lines) && tg_line_walks_views(c, &lines);
 }
 
 static tg_status emit_depthwise(tg_compile *c, const tg_kernel *kernel) {
   tg_windows w = tg_windows_forward(kernel->root);
   tg_depthwise code = {.c = c, .kernel = kernel};
-  tg_line_kernel lines = line_kernel(&code, &w);
+  tg_line_product own;
+  const tg_line_product *product;
+  if (!set_product(c, kernel, &own, &product))
+    return tg_fail(c->diag, TG_INVALID, "node \"%s\": what makes its image is no product of pixels",
+                   kernel->root->name);
+  if (product) tg_marks_add(c);
+  tg_line_kernel lines = line_kernel(&code, &w, product);
   if (!set_places(c, kernel, &lines))
     return tg_fail(c->diag, TG_INVALID, "node \"%s\": its image lies by no strides", kernel->root->name);
   tg_stream_kernel streamed = plan_streamed(c, kernel, &w);

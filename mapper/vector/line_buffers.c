@@ -1,5 +1,5 @@
 /* Numbers of streams, and sizes of blocks, of pools and depthwise convolutions from line buffers. */
-#include "mapper/vector/line_buffers.h"
+#include "mapper/vector/line_product.h"
 
 #include <string.h>
 
@@ -78,7 +78,9 @@ bool tg_line_is_joined(const tg_params *m, const tg_line_kernel *k, const tg_lin
   bool whole = channels % (tg_stream_is_wide(k->image_kind) ? m->p : tg_lanes(m)) == 0 &&
                channels % (tg_stream_is_wide(k->result_kind) ? m->p : tg_lanes(m)) == 0 &&
                k->image_stride[2] == channels && k->result_stride[2] == channels;
-  return t->blocks[2] == 1 && whole && (channels == tg_line_take_of(m, t) || tg_line_is_dense(t));
+  /* of a run, no channel is out of bounds: no tile has a block behind the last one */
+  bool one = t->blocks[2] == 1 && (!k->product || tg_line_channel_blocks(m, t) == 1);
+  return one && whole && (channels == tg_line_take_of(m, t) || tg_line_is_dense(t));
 }
 
 uint32_t tg_line_moved(const tg_params *m, const tg_line_kernel *k, const tg_line_tiling *t, int kind) {

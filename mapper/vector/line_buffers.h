@@ -28,8 +28,13 @@ typedef struct tg_line_tiling {
   uint32_t taps;                 /* columns of a window that it takes: one, or all of them */
   uint32_t blocks[TG_LINE_DIMS]; /* of rows, columns, channels */
   uint32_t rounds;               /* blocks of a tile; of each image, where rows are cut */
-  uint32_t pieces, piece_flits;  /* that a block leaves in */
-  double cycles;                 /* estimate, without the section's configuration */
+  /* Of a product in front (line_product.h): rows of tiles side by side that have the same rows of images, each with
+   * channels of its own, and blocks of rows that the tiles of one row have side by side; buffers of what is loaded; rows that are multiplied at a time, and how often; columns that
+   * are finished at a time, and parts of a row that are so side by side; cycles for a block. */
+  uint32_t alike, abreast, copies, made_rows, made_pieces, made_at_once, made_parts;
+  double made_cycles;
+  uint32_t pieces, piece_flits; /* that a block leaves in */
+  double cycles;                /* estimate, without the section's configuration */
 } tg_line_tiling;
 
 /* The kernel: windows of one image, weights of their positions or none, what each result is made of them. */
@@ -45,7 +50,8 @@ typedef struct tg_line_kernel {
   const tg_kernel
       *totals; /* a reduction of the results over each image (line_totals.h): the kernel that it would be
                               alone; or NULL */
-  const tg_dram_tensor *total; /* what it makes */
+  const struct tg_line_product *product; /* whose result the image is: it is not loaded; or NULL */
+  const tg_dram_tensor *total;           /* what it makes */
   int total_kind;
   /* Elements from image to image, row to row, pixel to pixel: of what may be views (kernel/view.h). */
   int64_t image_stride[TG_LINE_DIMS], result_stride[TG_LINE_DIMS];
@@ -90,10 +96,14 @@ tg_status tg_emit_windows(tg_compile *c, const tg_kernel *kernel, const tg_line_
 
 /* ---- shared by these files ---- */
 
-/* Blocks of the image, with whose last part the weights come where they differ from block to block; else the weights, which
- * come once; sums between passes; results, in the order of their banks; and their way to the AGCU; what a reduction makes
- * of these, and its way. */
+/* Of a product in front: pixels; filters; sums; marks. Blocks of the image, with whose last part the weights come where
+ * they are loaded and differ from block to block; else the weights, which come once; sums between passes; results, in
+ * the order of their banks; and their way to the AGCU; what a reduction makes of these, and its way. */
 enum {
+  TG_LINE_PIXELS,
+  TG_LINE_FILTERS,
+  TG_LINE_MULTIPLIED,
+  TG_LINE_MARKS,
   TG_LINE_IMAGE,
   TG_LINE_WEIGHTS,
   TG_LINE_SUMS,
@@ -148,10 +158,25 @@ int tg_line_segments(const tg_line_kernel *kernel, const tg_line_tiling *t);
 typedef enum tg_line_stage {
   TG_STAGE_BLOCKS,  /* of the image, with what is not loaded once */
   TG_STAGE_WEIGHTS, /* what is; and the wait for it */
+  TG_STAGE_PIXELS,  /* of a product in front, with marks; and the wait for them where they stay */
+  TG_STAGE_FILTERS, /* with the weights of the windows behind it */
+  TG_STAGE_EDGES,   /* of the image that it makes */
+  TG_STAGE_MULTIPLY,
   TG_STAGE_VOP,
   TG_STAGE_RESULTS
 } tg_line_stage;
-enum { TG_NEST_BLOCKS, TG_LINE_NESTS };
+/* Blocks; of a product in front, rounds of channels, and rounds of rows inside of them. */
+enum { TG_NEST_BLOCKS, TG_NEST_CHANNELS, TG_LINE_NESTS };
+/* What its VOPs have to do with results and totals, in slots 1 and 2. */
+void tg_line_join_results(const tg_line_kernel *kernel, tg_stage *vop);
+/* Cycles of the VOPs, of those of a product, too; and of ports for results, and for totals. */
+double tg_line_vop_cycles(const tg_params *m, const tg_line_kernel *kernel, const tg_line_tiling *t,
+                          const int *words);
+double tg_line_store_cycles(const tg_params *m, const tg_line_kernel *kernel, const tg_line_tiling *t);
+double tg_line_totals_store_cycles(const tg_params *m, const tg_line_kernel *kernel, const tg_line_tiling *t);
+/* Cycles of a port for runs of so many elements, of which the flits of `kind` are pieces. */
+double tg_line_port_cycles(const tg_params *m, const tg_dram_tensor *tensor, int kind, double runs,
+                           double elements);
 void tg_line_list_stages(const tg_params *m, const tg_line_kernel *kernel, const tg_line_tiling *t,
                          const int *words, tg_stages *out);
 

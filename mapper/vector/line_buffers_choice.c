@@ -1,7 +1,7 @@
 /* From line buffers or as streams: which of them walks views, and which one is faster. */
 #include "mapper/kernel/view.h"
 #include "mapper/section/replay.h"
-#include "mapper/vector/line_buffers.h"
+#include "mapper/vector/line_product.h"
 #include "sim/machine/config.h"
 
 #include <string.h>
@@ -29,7 +29,7 @@ bool tg_line_set_strides(const tg_compile *c, const tg_node *root, const tg_valu
 
 /* Streamed windows walk pixels that follow each other. */
 static bool can_stream(const tg_line_kernel *lines) {
-  if (lines->totals) return false;
+  if (lines->totals || lines->product) return false;
   const tg_windows *w = lines->windows;
   int64_t channels = w->image->dims[3].size, row = w->image->dims[2].size * channels,
           out_row = w->rows[1] * channels;
@@ -43,6 +43,13 @@ bool tg_line_walks_views(tg_compile *c, const tg_line_kernel *lines) {
                                               TG_STORE_FP32}; /* places come later, and change no room */
   tg_line_tilings unused;
   tg_line_kernel placed = *lines;
+  tg_line_product product;
+  if (lines->product) {
+    product = *lines->product;
+    product.pixels = product.filters = &anywhere;
+    if (product.bias) product.bias = &anywhere;
+    placed.product = &product;
+  }
   placed.image = placed.result = &anywhere;
   if (placed.weights) placed.weights = &anywhere;
   if (placed.bias) placed.bias = &anywhere;
@@ -107,9 +114,9 @@ tg_status tg_emit_windows(tg_compile *c, const tg_kernel *kernel, const tg_line_
   if (tg_line_tile(c, lines, &all) && (!can_stream(lines) || c->options.any_tiling ||
                                        all.tiling[0].cycles <= streamed_cycles(c, lines, streamed)))
     return tg_emit_lines(c, kernel, lines, settle(c, kernel, lines, &all));
-  if (lines->totals)
-    return tg_fail(c->diag, TG_INVALID, "%s: no block of its results has whole blocks of its reduction",
-                   tg_kernel_name(c, kernel));
+  if (lines->totals || lines->product)
+    return tg_fail(c->diag, TG_INVALID, "%s: no block of its results %s", tg_kernel_name(c, kernel),
+                   lines->totals ? "has whole blocks of its reduction" : "has room for its image");
   tg_mc mc;
   lines->write(lines->user, lines, &one_by_one, &mc);
   return tg_emit_stream_kernel(c, kernel, streamed, &mc, 1 << 1);

@@ -2,10 +2,23 @@
 #ifndef TEGULA_MAPPER_VECTOR_LINE_BUFFERS_EMISSION_H
 #define TEGULA_MAPPER_VECTOR_LINE_BUFFERS_EMISSION_H
 
+#include "mapper/vector/line_product.h"
 #include "mapper/vector/line_totals.h"
 
-enum { TG_LINE_TENSORS = 5 }; /* image, weights, bias, result, totals */
-enum { TG_LINE_PORTS = 2 };   /* of results, of totals */
+/* Tensors: weights and bias, and those of a product in front, are loaded in this order. */
+enum {
+  TG_LINE_TENSOR_IMAGE,
+  TG_LINE_TENSOR_WEIGHTS,
+  TG_LINE_TENSOR_BIAS,
+  TG_LINE_TENSOR_PRODUCT_BIAS,
+  TG_LINE_TENSOR_FILTERS,
+  TG_LINE_TENSOR_PIXELS,
+  TG_LINE_TENSOR_MARKS,
+  TG_LINE_TENSOR_RESULT,
+  TG_LINE_TENSOR_TOTAL,
+  TG_LINE_TENSORS
+};
+enum { TG_LINE_PORTS = 2 }; /* of results, of totals */
 
 typedef struct tg_line_emission {
   tg_build b;
@@ -14,15 +27,64 @@ typedef struct tg_line_emission {
   tg_channel channels[TG_LINE_CHANNELS];
   tg_store_port ports[TG_LINE_PORTS];
   tg_egress_plan egress;
-  /* of windows, or of each part of passes, and what finishes them; then of a reduction */
-  tg_vx_instr microcode[TG_LINE_MOST_PARTS + 2];
-  int totals; /* the latter */
+  /* of windows, or of each part of passes, and what finishes them; then of a reduction; then what finishes a product, and
+   * what stores zeros */
+  tg_vx_instr microcode[TG_LINE_MOST_PARTS + 4];
+  int totals, made; /* the latter */
   int entry[TG_LINE_TENSORS];
   int64_t residue[TG_LINE_TENSORS];
 } tg_line_emission;
 
-/* Appends the VOPs of a block of tile (r, col). line_buffers_vops.c */
+/* NULL: the kernel does not have it. */
+const tg_dram_tensor *tg_line_tensor(const tg_line_emission *e, int number);
+static inline int64_t tg_line_tensor_bytes(const tg_line_emission *e, int number) {
+  return tg_storage_bytes(tg_line_tensor(e, number)->storage);
+}
+
+/* ---- walks and loads. line_buffers_emit.c ---- */
+
+/* Elements, or steps of a coordinate, from a block of rows, columns, channels to the next. */
+typedef struct tg_line_digits {
+  int64_t image, rows, columns, channels;
+} tg_line_digits;
+/* Linear index of the row walk: number of the block. Tiles take them in turns, in each round (loop level 1); where
+ * rows are cut into columns, images are loop level 0. */
+void tg_line_set_blocks(const tg_line_emission *e, tg_agcu_instr *in, int number, uint32_t tile,
+                        tg_line_digits elements);
+void tg_line_set_steps(const tg_line_emission *e, tg_agcu_instr *in, tg_line_digits y, tg_line_digits x);
+/* A LOAD of tensor `number`, which is converted so, and whose walk is left open. */
+tg_instr *tg_line_push_load(const tg_line_emission *e, tg_queue *queue, int convert, const tg_buffer *to,
+                            int64_t mask);
+/* Weights of all positions of a window, or a bias, behind those of a lower number. */
+tg_instr *tg_line_load_weights(const tg_line_emission *e, tg_queue *queue, int number, uint32_t tile,
+                               int64_t mask);
+/* `rows` rows of the channels of a block, as filters, weights and biases are. */
+void tg_line_walk_rows(const tg_line_emission *e, tg_agcu_instr *load, int number, int64_t rows,
+                       uint32_t tile);
+
+/* ---- VOPs. line_buffers_vops.c ---- */
+
+/* A VOP of such microcode, whose second segment is repeated, for all rows and vectors of a block. */
+tg_instr *tg_line_push_vop(const tg_line_emission *e, tg_queue *queue, const tg_vx_instr *microcode);
+/* `first`: rows from the buffer's first to the stream's; the stream has nothing to do with the banks before. */
+tg_stream *tg_line_set_stream(const tg_line_emission *e, tg_vx_instr *vop, int number, int kind,
+                              const tg_buffer *buffer, int64_t first);
+/* Appends the VOPs of a block of tile (r, col). */
 void tg_line_emit_vops(const tg_line_emission *e, const tg_stage *stage, tg_queue *queue, uint32_t r,
                        uint32_t col);
+
+/* ---- a product in front. line_product_emit.c ---- */
+
+/* Which block tile number `tile` has of tensor `number`, and in which loops. */
+void tg_line_set_made_blocks(const tg_line_emission *e, tg_agcu_instr *in, int number, uint32_t tile);
+void tg_line_set_made_sources(tg_line_emission *e);
+/* Loads, or waits for what stays: of a row of tiles; of a column. */
+void tg_line_emit_pixels(const tg_line_emission *e, const tg_stage *stage, tg_queue *queue, tg_turn at);
+void tg_line_emit_filters(const tg_line_emission *e, const tg_stage *stage, tg_queue *queue, uint32_t col);
+/* The GEMMs of a block; the VOPs that fill up what lies beside images; and that which finishes piece number `piece`. */
+void tg_line_emit_multiply(const tg_line_emission *e, const tg_stage *stage, tg_queue *queue, uint32_t r,
+                           uint32_t col);
+void tg_line_emit_edges(const tg_line_emission *e, tg_queue *queue);
+tg_instr *tg_line_push_made(const tg_line_emission *e, tg_queue *queue, uint32_t piece);
 
 #endif

@@ -1,39 +1,44 @@
 /* The section of a pool or depthwise convolution from line buffers: loads of blocks, VOPs, stores. */
+#include "mapper/section/marks.h"
 #include "mapper/vector/line_buffers_emission.h"
 
-enum { IMAGE, WEIGHTS, BIAS, RESULT, TOTAL };
+enum {
+  IMAGE = TG_LINE_TENSOR_IMAGE,
+  WEIGHTS = TG_LINE_TENSOR_WEIGHTS,
+  BIAS = TG_LINE_TENSOR_BIAS,
+  PRODUCT_BIAS = TG_LINE_TENSOR_PRODUCT_BIAS,
+  FILTERS = TG_LINE_TENSOR_FILTERS,
+  RESULT = TG_LINE_TENSOR_RESULT,
+  TOTAL = TG_LINE_TENSOR_TOTAL
+};
 
 typedef tg_line_emission emission;
 
 static bool is_joined(const emission *e) { return tg_line_is_joined(e->b.m, e->k, e->t); }
 static int64_t take_of(const emission *e) { return tg_line_take_of(e->b.m, e->t); }
 
-static const tg_dram_tensor *tensor_of(const tg_line_kernel *k, int number) {
+const tg_dram_tensor *tg_line_tensor(const emission *e, int number) {
+  const tg_line_kernel *k = e->k;
+  const tg_line_product *p = k->product;
   switch (number) {
-  case IMAGE: return k->image;
+  case IMAGE: return p ? NULL : k->image;
   case WEIGHTS: return k->weights;
   case BIAS: return k->bias;
+  case PRODUCT_BIAS: return p ? p->bias : NULL;
+  case FILTERS: return p ? p->filters : NULL;
+  case TG_LINE_TENSOR_PIXELS: return p ? p->pixels : NULL;
+  case TG_LINE_TENSOR_MARKS: return p && tg_line_has_marks(k, e->t) ? tg_marks_of(e->b.c->program) : NULL;
   case TOTAL: return k->total;
   default: return k->result;
   }
 }
 
-static int64_t bytes_of(const emission *e, int number) {
-  return tg_storage_bytes(tensor_of(e->k, number)->storage);
-}
-
 /* ---- walks ---- */
 
-typedef struct
-    digits { /* elements, or steps of a coordinate, from a block of rows, columns, channels to the next */
-  int64_t image, rows, columns, channels;
-} digits;
-
-/* Linear index of the row walk: number of the block. Tiles take them in turns, in each round (loop level 1); where
- * rows are cut into columns, images are loop level 0. */
-static void set_blocks(const emission *e, tg_agcu_instr *in, int number, uint32_t tile, digits elements) {
+void tg_line_set_blocks(const emission *e, tg_agcu_instr *in, int number, uint32_t tile,
+                        tg_line_digits elements) {
   const tg_line_tiling *t = e->t;
-  int64_t bytes = bytes_of(e, number);
+  int64_t bytes = tg_line_tensor_bytes(e, number);
   bool cut = t->blocks[1] > 1;
   in->base = e->entry[number];
   in->offset = e->residue[number];
@@ -49,9 +54,10 @@ static void set_blocks(const emission *e, tg_agcu_instr *in, int number, uint32_
   in->stride[5] = bytes;
   if (cut) in->offset_delta[0] = elements.image * bytes;
   in->y_size = in->x_size = 1;
+  if (e->k->product) tg_line_set_made_blocks(e, in, number, tile);
 }
 
-static void set_steps(const emission *e, tg_agcu_instr *in, digits y, digits x) {
+void tg_line_set_steps(const emission *e, tg_agcu_instr *in, tg_line_digits y, tg_line_digits x) {
   bool cut = e->t->blocks[1] > 1;
   in->y_inc[0] = cut ? y.rows : 0;
   in->y_inc[1] = cut ? 0 : y.rows;
@@ -63,7 +69,7 @@ static void set_steps(const emission *e, tg_agcu_instr *in, digits y, digits x) 
 /* A row of a block is columns of positions, each of its channels, or one run: digits k1 and e. */
 static void set_row(const emission *e, tg_agcu_instr *in, int number, uint32_t rows, uint32_t columns,
                     const int64_t stride[TG_LINE_DIMS]) {
-  int64_t channels = e->k->windows->image->dims[3].size, bytes = bytes_of(e, number);
+  int64_t channels = e->k->windows->image->dims[3].size, bytes = tg_line_tensor_bytes(e, number);
   bool joined = is_joined(e);
   int64_t position = joined ? channels : take_of(e);
   in->k_radix[0] = rows;
@@ -76,11 +82,11 @@ static void set_row(const emission *e, tg_agcu_instr *in, int number, uint32_t r
 
 /* ---- loads ---- */
 
-static tg_instr *push_load(const emission *e, tg_queue *queue, int number, int kind, const tg_buffer *to,
-                           int64_t mask) {
+tg_instr *tg_line_push_load(const emission *e, tg_queue *queue, int convert, const tg_buffer *to,
+                            int64_t mask) {
   tg_instr *in = tg_build_push(&e->b, queue, TG_OP_agcu_load);
   tg_agcu_instr *load = &in->agcu;
-  load->convert = tg_stream_convert(tensor_of(e->k, number), kind);
+  load->convert = convert;
   tg_set_operand(&load->dst, to, false);
   load->dst_inner = 65535;
   load->dst_mask = mask;
@@ -98,14 +104,15 @@ static tg_instr *load_image(const emission *e, tg_queue *queue, uint32_t r, uint
   uint32_t position = tg_line_position(e->b.m, t, e->k->image_kind),
            moved = tg_line_moved(e->b.m, e->k, t, e->k->image_kind),
            columns = tg_line_loaded_columns(e->k, t), lie = tg_line_image_columns(e->k, t);
-  tg_instr *in = push_load(e, queue, IMAGE, e->k->image_kind, &e->channels[TG_LINE_IMAGE].ring,
-                           tg_checkerboard_mask(r, col));
+  tg_instr *in = tg_line_push_load(e, queue, tg_stream_convert(e->k->image, e->k->image_kind),
+                                   &e->channels[TG_LINE_IMAGE].ring, tg_checkerboard_mask(r, col));
   tg_agcu_instr *load = &in->agcu;
-  set_blocks(e, load, IMAGE, r * e->b.m->cols + col,
-             (digits){stride[0], down * stride[1], along * stride[2], take});
+  tg_line_set_blocks(e, load, IMAGE, r * e->b.m->cols + col,
+                     (tg_line_digits){stride[0], down * stride[1], along * stride[2], take});
   set_row(e, load, IMAGE, tg_line_image_rows(e->k, t), columns, stride);
-  load->offset += (w->origin[0] * stride[1] + w->origin[1] * stride[2]) * bytes_of(e, IMAGE);
-  set_steps(e, load, (digits){.rows = down}, (digits){.columns = along * channels, .channels = take});
+  load->offset += (w->origin[0] * stride[1] + w->origin[1] * stride[2]) * tg_line_tensor_bytes(e, IMAGE);
+  tg_line_set_steps(e, load, (tg_line_digits){.rows = down},
+                    (tg_line_digits){.columns = along * channels, .channels = take});
   load->y_inc[3] = 1;
   load->x_inc[4] = is_joined(e) ? 0 : channels;
   load->y_org = w->origin[0];
@@ -123,22 +130,10 @@ static tg_instr *load_image(const emission *e, tg_queue *queue, uint32_t r, uint
   return in;
 }
 
-/* Weights of all positions of a window, or the bias: rows of channels. */
-static tg_instr *load_rows(const emission *e, tg_queue *queue, int number, uint32_t tile, int64_t mask) {
-  const tg_windows *w = e->k->windows;
-  const tg_line_kernel *k = e->k;
-  const tg_params *m = e->b.m;
-  int64_t channels = w->image->dims[3].size, take = take_of(e),
-          rows = number == WEIGHTS ? w->taps[0] * w->taps[1] : 1, bytes = bytes_of(e, number);
-  int kind = number == WEIGHTS ? k->weights_kind : k->bias_kind;
-  uint32_t behind = number == WEIGHTS || !k->weights
-                        ? 0
-                        : (uint32_t)(w->taps[0] * w->taps[1]) * tg_line_position(m, e->t, k->weights_kind);
-  tg_buffer to = tg_buffer_part(m, &e->channels[TG_LINE_WEIGHTS].ring, behind,
-                                (uint32_t)rows * tg_line_position(m, e->t, kind));
-  tg_instr *in = push_load(e, queue, number, kind, &to, mask);
-  tg_agcu_instr *load = &in->agcu;
-  set_blocks(e, load, number, tile, (digits){.channels = take});
+void tg_line_walk_rows(const emission *e, tg_agcu_instr *load, int number, int64_t rows, uint32_t tile) {
+  int64_t channels = e->k->windows->image->dims[3].size, take = take_of(e),
+          bytes = tg_line_tensor_bytes(e, number);
+  tg_line_set_blocks(e, load, number, tile, (tg_line_digits){.channels = take});
   load->k_radix[0] = 1;
   load->k_radix[1] = rows;
   load->k_radix[2] = take;
@@ -148,6 +143,24 @@ static tg_instr *load_rows(const emission *e, tg_queue *queue, int number, uint3
   load->x_inc[4] = channels;
   load->x_inc[5] = 1;
   load->x_size = rows * channels;
+}
+
+tg_instr *tg_line_load_weights(const emission *e, tg_queue *queue, int number, uint32_t tile, int64_t mask) {
+  const tg_windows *w = e->k->windows;
+  const tg_params *m = e->b.m;
+  uint32_t first = 0, flits = 0;
+  int64_t rows = 0;
+  int kind = 0;
+  for (int i = WEIGHTS; i <= number; i++) {
+    if (!tg_line_tensor(e, i)) continue;
+    first += flits;
+    kind = i == WEIGHTS ? e->k->weights_kind : i == BIAS ? e->k->bias_kind : e->k->product->bias_kind;
+    rows = i == WEIGHTS ? w->taps[0] * w->taps[1] : 1;
+    flits = (uint32_t)rows * tg_line_position(m, e->t, kind);
+  }
+  tg_buffer to = tg_buffer_part(m, &e->channels[TG_LINE_WEIGHTS].ring, first, flits);
+  tg_instr *in = tg_line_push_load(e, queue, tg_stream_convert(tg_line_tensor(e, number), kind), &to, mask);
+  tg_line_walk_rows(e, &in->agcu, number, rows, tile);
   return in;
 }
 
@@ -164,7 +177,7 @@ static void emit_blocks(void *user, const tg_stage *stage, tg_queue *queue, uint
   meet(e, stage, (tg_joint){.in = sync, .r = r, .col = col, .first = true, .tiles = mask});
   tg_instr *last = load_image(e, queue, r, col);
   for (int number = WEIGHTS; number <= BIAS && !tg_line_loads_once(e->b.m, e->k, e->t); number++)
-    if (tensor_of(e->k, number)) last = load_rows(e, queue, number, tile, mask);
+    if (tg_line_tensor(e, number)) last = tg_line_load_weights(e, queue, number, tile, mask);
   meet(e, stage, (tg_joint){.in = last, .r = r, .col = col, .last = true});
 }
 
@@ -173,8 +186,8 @@ static void emit_weights(const emission *e, const tg_stage *stage, tg_queue *que
                          int64_t mask) {
   tg_instr *last = NULL;
   for (int number = WEIGHTS; number <= BIAS; number++) {
-    if (!tensor_of(e->k, number)) continue;
-    last = load_rows(e, queue, number, tile, mask);
+    if (!tg_line_tensor(e, number)) continue;
+    last = tg_line_load_weights(e, queue, number, tile, mask);
     last->agcu.m_first = tile % e->t->blocks[2];
     last->agcu.m_delta[1] = 0;
   }
@@ -191,10 +204,12 @@ static void emit_own_weights(void *user, const tg_stage *stage, tg_queue *queue,
 /* Coordinates are the block of the reduction, and the channel: the last rows of blocks may have some behind the image. */
 static void fill_totals(const emission *e, uint32_t r, uint32_t col, tg_agcu_instr *store) {
   const tg_line_kernel *k = e->k;
-  int64_t channels = k->windows->image->dims[3].size, take = take_of(e), bytes = bytes_of(e, TOTAL),
-          rows = tg_line_totals(k, e->t), all = tg_out(k->totals->root)->dims[1].size;
-  set_blocks(e, store, TOTAL, r * e->b.m->cols + col, (digits){all * channels, rows * channels, 0, take});
-  set_steps(e, store, (digits){.rows = rows}, (digits){.channels = take});
+  int64_t channels = k->windows->image->dims[3].size, take = take_of(e),
+          bytes = tg_line_tensor_bytes(e, TOTAL), rows = tg_line_totals(k, e->t),
+          all = tg_out(k->totals->root)->dims[1].size;
+  tg_line_set_blocks(e, store, TOTAL, r * e->b.m->cols + col,
+                     (tg_line_digits){all * channels, rows * channels, 0, take});
+  tg_line_set_steps(e, store, (tg_line_digits){.rows = rows}, (tg_line_digits){.channels = take});
   store->k_radix[0] = rows;
   store->k_radix[1] = 1;
   store->k_radix[2] = take;
@@ -216,16 +231,16 @@ static void fill_store(const void *user, int port, uint32_t r, uint32_t col, tg_
   const tg_line_tiling *t = e->t;
   const int64_t *stride = e->k->result_stride;
   int64_t channels = w->image->dims[3].size, take = take_of(e);
-  set_blocks(e, store, RESULT, r * e->b.m->cols + col,
-             (digits){stride[0], t->rows * stride[1], t->columns * stride[2], take});
+  tg_line_set_blocks(e, store, RESULT, r * e->b.m->cols + col,
+                     (tg_line_digits){stride[0], t->rows * stride[1], t->columns * stride[2], take});
   set_row(e, store, RESULT, t->rows, t->columns, stride);
-  set_steps(e, store, (digits){.rows = t->rows}, (digits){.channels = take});
+  tg_line_set_steps(e, store, (tg_line_digits){.rows = t->rows}, (tg_line_digits){.channels = take});
   if (is_joined(e)) store->x_inc[2] = store->x_inc[5] = 0;
   store->y_inc[3] = 1;
   store->y_size = w->rows[0];
   store->x_size = channels;
   store->convert = e->k->result_kind == TG_STREAM_FP32 ? TG_CVT_32 : TG_CVT_16;
-  store->take = t->piece_flits * (tg_flit_bytes(e->b.m) / bytes_of(e, RESULT));
+  store->take = t->piece_flits * (tg_flit_bytes(e->b.m) / tg_line_tensor_bytes(e, RESULT));
   store->k_delta[2] = store->take;
 }
 
@@ -248,6 +263,10 @@ static void plan_egress(emission *e) {
     e->ports[0].inner = moved;
     e->ports[0].stride = position;
   }
+  if (e->k->product) {
+    e->ports[0].loops[0] = tg_line_channel_rounds(e->b.m, t);
+    e->ports[0].loops[1] = tg_line_row_rounds(e->b.m, e->k, t);
+  }
   e->egress = (tg_egress_plan){.ports = e->ports, .count = 1, .often = 1, .every = 1, .steps = 1};
   if (!e->k->totals) return;
   e->ports[1] = (tg_store_port){
@@ -269,8 +288,12 @@ static bool allocate(emission *e) {
   static const tg_channel_end order[] = {{TG_LINE_RESULT, TG_END_FULL | TG_END_FREE},
                                          {TG_LINE_AWAY, TG_END_FREE},
                                          {TG_LINE_IMAGE, TG_END_FULL | TG_END_AGCU},
-                                         {TG_LINE_WEIGHTS, TG_END_FULL},
+                                         {TG_LINE_WEIGHTS, TG_END_FULL | TG_END_AGCU},
                                          {TG_LINE_AWAY, TG_END_AGCU},
+                                         {TG_LINE_PIXELS, TG_END_FULL | TG_END_AGCU},
+                                         {TG_LINE_FILTERS, TG_END_FULL | TG_END_AGCU},
+                                         {TG_LINE_MULTIPLIED, TG_END_FULL | TG_END_FREE},
+                                         {TG_LINE_MARKS, TG_END_FULL | TG_END_AGCU},
                                          {TG_LINE_TOTAL, TG_END_FULL | TG_END_FREE},
                                          {TG_LINE_TOTAL_AWAY, TG_END_FREE | TG_END_AGCU}};
   tg_channel_plan plans[TG_LINE_CHANNELS];
@@ -278,7 +301,8 @@ static bool allocate(emission *e) {
   for (int i = 0; i < TG_LINE_CHANNELS; i++) e->channels[i] = TG_CHANNEL_NONE;
   if (!tg_channels_place(&e->b, plans, TG_LINE_CHANNELS, e->channels)) return false;
   tg_channels_open(&e->b, plans, order, (int)(sizeof order / sizeof *order), e->channels);
-  e->channels[TG_LINE_IMAGE].source = tg_checkerboard_source;
+  e->channels[TG_LINE_IMAGE].source = e->k->product ? NULL : tg_checkerboard_source;
+  if (e->k->product) tg_line_set_made_sources(e);
   return true;
 }
 
@@ -296,9 +320,43 @@ static void emit_stage(void *user, const tg_stage *stage, tg_queue *queue, tg_tu
     else
       tg_checkerboard_each(m, stage, queue, at, emit_own_weights, user);
     break;
+  case TG_STAGE_PIXELS: tg_line_emit_pixels(e, stage, queue, at); break;
+  case TG_STAGE_FILTERS: tg_line_emit_filters(e, stage, queue, at.col); break;
+  case TG_STAGE_EDGES: tg_line_emit_edges(e, queue); break;
+  case TG_STAGE_MULTIPLY: tg_line_emit_multiply(e, stage, queue, at.r, at.col); break;
   case TG_STAGE_VOP: tg_line_emit_vops(e, stage, queue, at.r, at.col); break;
   case TG_STAGE_RESULTS: tg_egress_emit(&e->b, &e->egress, stage, queue, at, fill_store, e); break;
   }
+}
+
+/* Microcode of all VOPs, of which each has segments of its own. */
+static tg_status write_microcode(emission *e) {
+  const tg_line_kernel *lines = e->k;
+  const tg_line_tiling *t = e->t;
+  tg_compile *c = e->b.c;
+  int splits[TG_LINE_MOST_PARTS + 3], further = 0, segments = tg_line_segments(lines, t);
+  tg_mc mc;
+  (t->depth ? lines->write_passes : lines->write)(lines->user, lines, t, &mc);
+  for (int parts = t->depth ? segments / 2 : 1; further + 1 < parts; further++)
+    splits[further] = 2 * (further + 1);
+  if (lines->totals) {
+    tg_mc_next_segment(&mc);
+    tg_line_write_totals(c, lines, tg_line_totals_unroll(lines, t), &mc);
+    splits[further++] = segments;
+    segments += TG_LINE_TOTALS_SEGMENTS;
+    e->totals = further;
+  }
+  if (lines->product) {
+    tg_mc_next_segment(&mc);
+    tg_line_write_product(c, lines, t->made_at_once, tg_line_has_marks(lines, t), &mc);
+    splits[further++] = segments;
+    segments += TG_LINE_MADE_SEGMENTS;
+    e->made = further;
+    tg_mc_next_segment(&mc);
+    tg_line_write_zero(lines, &mc);
+    splits[further++] = segments;
+  }
+  return tg_mc_pack_parts(&mc, splits, further, c->program, e->b.section, e->microcode, c->diag);
 }
 
 tg_status tg_emit_lines(tg_compile *c, const tg_kernel *kernel, const tg_line_kernel *lines,
@@ -309,25 +367,17 @@ tg_status tg_emit_lines(tg_compile *c, const tg_kernel *kernel, const tg_line_ke
   if (!allocate(&e)) return tg_fail(c->diag, TG_INVALID, "%s: its blocks do not fit the scratchpads", name);
   plan_egress(&e);
   for (int i = 0; i < TG_LINE_TENSORS; i++)
-    if (tensor_of(lines, i)) e.entry[i] = tg_build_base(&e.b, tensor_of(lines, i), 0, &e.residue[i]);
-  int splits[TG_LINE_MOST_PARTS + 1], further = 0;
-  tg_mc mc;
-  (t->depth ? lines->write_passes : lines->write)(lines->user, lines, t, &mc);
-  for (int parts = t->depth ? tg_line_segments(lines, t) / 2 : 1; further + 1 < parts; further++)
-    splits[further] = 2 * (further + 1);
-  if (lines->totals) {
-    tg_mc_next_segment(&mc);
-    tg_line_write_totals(c, lines, tg_line_totals_unroll(lines, t), &mc);
-    splits[further++] = tg_line_segments(lines, t);
-    e.totals = further;
-  }
-  tg_status status = tg_mc_pack_parts(&mc, splits, further, c->program, e.b.section, e.microcode, c->diag);
+    if (tg_line_tensor(&e, i)) e.entry[i] = tg_build_base(&e.b, tg_line_tensor(&e, i), 0, &e.residue[i]);
+  tg_status status = write_microcode(&e);
   if (status) {
     tg_diag_prefix(c->diag, "%s", name);
     return status;
   }
   tg_stages stages;
-  const uint32_t loops[TG_LINE_NESTS][3] = {[TG_NEST_BLOCKS] = {tg_line_image_loops(lines, t), t->rounds, 0}};
+  const uint32_t loops[TG_LINE_NESTS][3] = {
+      [TG_NEST_BLOCKS] = {tg_line_image_loops(lines, t), t->rounds, 0},
+      [TG_NEST_CHANNELS] = {0, lines->product ? tg_line_channel_rounds(c->m, t) : 0,
+                            lines->product ? tg_line_row_rounds(c->m, lines, t) : 0}};
   tg_line_list_stages(c->m, lines, t, NULL, &stages);
   tg_stages_emit(&e.b, &stages, c->m->rows, loops, emit_stage, &e);
   tg_invocation *invocation = tg_build_invoke(&e.b, name);

@@ -1,5 +1,6 @@
 /* Pools and depthwise convolutions from line buffers as channels and stages. */
 #include "frontend/base/math.h"
+#include "mapper/vector/line_product.h"
 #include "mapper/vector/line_totals.h"
 
 /* The steps of the last run go on behind the image. */
@@ -23,6 +24,7 @@ void tg_line_plan_channels(const tg_params *m, const tg_line_kernel *k, const tg
   else
     leaves = leaves / tg_line_moved(m, k, t, k->result_kind) * position;
   bool once = tg_line_keeps_weights(m, t);
+  for (int i = 0; i < TG_LINE_CHANNELS; i++) plans[i] = (tg_channel_plan){0};
   plans[TG_LINE_IMAGE] =
       (tg_channel_plan){.room = {image, 2}, .full = 1, .west = true, .north = true, .credits = 2, .bases = 1};
   plans[TG_LINE_WEIGHTS] = (tg_channel_plan){
@@ -30,18 +32,18 @@ void tg_line_plan_channels(const tg_params *m, const tg_line_kernel *k, const tg
   plans[TG_LINE_SUMS] = (tg_channel_plan){.room = {tg_line_sums_rows(m, k, t), tg_line_sums_copies(k, t)}};
   plans[TG_LINE_RESULT] = (tg_channel_plan){.room = {leaves, 2}, .full = 1, .free = 1, .initial = 2};
   plans[TG_LINE_AWAY] = (tg_channel_plan){.free = 1, .initial = 2, .west = true, .north = true, .bases = 1};
-  plans[TG_LINE_TOTAL] = plans[TG_LINE_TOTAL_AWAY] = (tg_channel_plan){0};
-  if (!k->totals) return;
-  plans[TG_LINE_TOTAL] =
-      (tg_channel_plan){.room = {tg_line_totals_flits(m, k, t), 2}, .full = 1, .free = 1, .initial = 2};
-  plans[TG_LINE_TOTAL_AWAY] = plans[TG_LINE_AWAY];
+  if (k->totals) {
+    plans[TG_LINE_TOTAL] =
+        (tg_channel_plan){.room = {tg_line_totals_flits(m, k, t), 2}, .full = 1, .free = 1, .initial = 2};
+    plans[TG_LINE_TOTAL_AWAY] = plans[TG_LINE_AWAY];
+  }
+  if (k->product) tg_line_plan_product(m, k, t, plans);
 }
 
 /* ---- cycles ---- */
 
-/* Cycles of a port for runs of so many elements, of which the flits of `kind` are pieces. */
-static double port_cycles(const tg_params *m, const tg_dram_tensor *tensor, int kind, double runs,
-                          double elements) {
+double tg_line_port_cycles(const tg_params *m, const tg_dram_tensor *tensor, int kind, double runs,
+                           double elements) {
   double atoms = runs * (double)tg_div_up((int64_t)elements * (int64_t)tg_storage_bytes(tensor->storage), 64),
          pieces = runs * tg_kind_flits(m, kind, (uint32_t)elements), cycles = atoms * tg_atom_cycles(m);
   return cycles > pieces ? cycles : pieces;
@@ -50,25 +52,27 @@ static double port_cycles(const tg_params *m, const tg_dram_tensor *tensor, int 
 static double positions_cycles(const tg_params *m, const tg_line_kernel *k, const tg_line_tiling *t,
                                const tg_dram_tensor *tensor, int kind, uint32_t rows, uint32_t columns) {
   if (tg_line_is_joined(m, k, t))
-    return port_cycles(m, tensor, kind, rows, (double)columns * (double)k->windows->image->dims[3].size);
+    return tg_line_port_cycles(m, tensor, kind, rows,
+                               (double)columns * (double)k->windows->image->dims[3].size);
   uint32_t take = tg_line_take_of(m, t);
-  return port_cycles(m, tensor, kind, (double)rows * columns, take);
+  return tg_line_port_cycles(m, tensor, kind, (double)rows * columns, take);
 }
 
 static double weights_cycles(const tg_params *m, const tg_line_kernel *k, const tg_line_tiling *t) {
   uint32_t take = tg_line_take_of(m, t);
   double cycles = 0;
   if (k->weights)
-    cycles += port_cycles(m, k->weights, k->weights_kind, (double)(k->windows->taps[0] * k->windows->taps[1]),
-                          take);
-  if (k->bias) cycles += port_cycles(m, k->bias, k->bias_kind, 1, take);
+    cycles += tg_line_port_cycles(m, k->weights, k->weights_kind,
+                                  (double)(k->windows->taps[0] * k->windows->taps[1]), take);
+  if (k->bias) cycles += tg_line_port_cycles(m, k->bias, k->bias_kind, 1, take);
   return cycles;
 }
 
-static double vop_cycles(const tg_params *m, const tg_line_kernel *k, const tg_line_tiling *t,
-                         const int *words) {
+double tg_line_vop_cycles(const tg_params *m, const tg_line_kernel *k, const tg_line_tiling *t,
+                          const int *words) {
   const tg_windows *w = k->windows;
   double totals = words ? tg_line_totals_cycles(m, k, t, words + tg_line_segments(k, t)) : 0;
+  if (words && k->product) totals += t->made_cycles;
   if (words && t->depth) return totals + tg_line_passes_cycles(m, k, t, words);
   uint32_t depth = m->fma_latency;
   double repeats = (double)(w->taps[0] * w->taps[1]) / t->taps,
@@ -98,18 +102,43 @@ int tg_line_segments(const tg_line_kernel *k, const tg_line_tiling *t) {
   return t->depth ? 2 * (int)(tg_line_parts(k, t) + (t->apart > 0)) : 3;
 }
 
+double tg_line_store_cycles(const tg_params *m, const tg_line_kernel *k, const tg_line_tiling *t) {
+  return positions_cycles(m, k, t, k->result, k->result_kind, t->rows, t->columns);
+}
+
 /* What a reduction of results makes leaves behind these, in a context of its own. */
-static double totals_cycles(const tg_params *m, const tg_line_kernel *k, const tg_line_tiling *t) {
-  return k->totals ? port_cycles(m, k->total, k->total_kind, tg_line_totals(k, t), tg_line_take_of(m, t)) : 0;
+double tg_line_totals_store_cycles(const tg_params *m, const tg_line_kernel *k, const tg_line_tiling *t) {
+  return k->totals
+             ? tg_line_port_cycles(m, k->total, k->total_kind, tg_line_totals(k, t), tg_line_take_of(m, t))
+             : 0;
+}
+
+void tg_line_join_results(const tg_line_kernel *k, tg_stage *vop) {
+  tg_stage_join(vop, (tg_join){.channel = TG_LINE_RESULT,
+                               .fills = true,
+                               .waits = TG_OF_ENDS,
+                               .posts = TG_OF_ENDS,
+                               .wait = 1,
+                               .post = 1});
+  if (k->totals)
+    tg_stage_join(vop, (tg_join){.channel = TG_LINE_TOTAL,
+                                 .fills = true,
+                                 .waits = TG_OF_ENDS,
+                                 .posts = TG_OF_ENDS,
+                                 .wait = 2,
+                                 .post = 2});
 }
 
 void tg_line_list_stages(const tg_params *m, const tg_line_kernel *k, const tg_line_tiling *t,
                          const int *words, tg_stages *out) {
+  if (k->product) {
+    tg_line_list_product(m, k, t, words, out);
+    return;
+  }
   uint32_t weights = (k->weights ? 1 : 0) + (k->bias ? 1 : 0),
            with_each = tg_line_loads_once(m, k, t) ? 0 : weights;
   double load = positions_cycles(m, k, t, k->image, k->image_kind, tg_line_image_rows(k, t),
-                                 tg_line_loaded_columns(k, t)),
-         store = positions_cycles(m, k, t, k->result, k->result_kind, t->rows, t->columns);
+                                 tg_line_loaded_columns(k, t));
   tg_stage blocks = {.kind = TG_STAGE_BLOCKS,
                      .context = TG_CTX_LOAD,
                      .rate = TG_RATE_STEP,
@@ -122,28 +151,17 @@ void tg_line_list_stages(const tg_params *m, const tg_line_kernel *k, const tg_l
                   .nest = TG_NEST_BLOCKS,
                   .slots =
                       t->depth ? tg_line_passes(k, t) + (t->apart > 0) : 1, /* and those of a reduction */
-                  .cycles = vop_cycles(m, k, t, words)};
+                  .cycles = tg_line_vop_cycles(m, k, t, words)};
   tg_stage_join(&blocks,
                 (tg_join){.channel = TG_LINE_IMAGE, .fills = true, .waits = TG_OF_ENDS, .posts = TG_OF_ENDS});
   tg_line_totals_vop unused[TG_LINE_MOST_TOTALS];
   if (k->totals) vop.slots += (uint32_t)tg_line_totals_vops(k, t, unused);
   tg_stage_join(&vop, (tg_join){.channel = TG_LINE_IMAGE, .waits = TG_OF_ENDS, .posts = TG_OF_ENDS});
-  tg_stage_join(&vop, (tg_join){.channel = TG_LINE_RESULT,
-                                .fills = true,
-                                .waits = TG_OF_ENDS,
-                                .posts = TG_OF_ENDS,
-                                .wait = 1,
-                                .post = 1});
-  if (k->totals)
-    tg_stage_join(&vop, (tg_join){.channel = TG_LINE_TOTAL,
-                                  .fills = true,
-                                  .waits = TG_OF_ENDS,
-                                  .posts = TG_OF_ENDS,
-                                  .wait = 2,
-                                  .post = 2});
+  tg_line_join_results(k, &vop);
   out->count = 0;
   tg_checkerboard_add(m, out, blocks);
   if (weights && !with_each) add_weights(m, t, weights, weights_cycles(m, k, t), out);
   tg_stages_add(out, &vop);
-  tg_checkerboard_add_results(m, out, TG_STAGE_RESULTS, 1, store, k->totals ? 1 : 0, totals_cycles(m, k, t));
+  tg_checkerboard_add_results(m, out, TG_STAGE_RESULTS, 1, tg_line_store_cycles(m, k, t), k->totals ? 1 : 0,
+                              tg_line_totals_store_cycles(m, k, t));
 }

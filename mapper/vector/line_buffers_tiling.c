@@ -1,5 +1,6 @@
 /* Blocks of pools and depthwise convolutions: what fits, and what it takes. */
 #include "mapper/section/need.h"
+#include "mapper/vector/line_product.h"
 #include "mapper/vector/line_totals.h"
 
 #include "frontend/base/math.h"
@@ -7,11 +8,12 @@
 #include <string.h>
 
 enum {
-  MOST_TAKEN = 65535, /* elements of a load, and rows of a VOP: fields of 16 bits */
-  MOST_STEP = 32767,  /* of a bounded coordinate, and of a stream's address: signed */
-  MOST_UNROLLED = 6,  /* columns of results at a time */
-  MOST_PARTS = 16,    /* of a window's rows */
-  MOST_APART = 2,     /* columns that are finished at a time */
+  MOST_TAKEN = 65535,       /* elements of a load, and rows of a VOP: fields of 16 bits */
+  MOST_STEP = 32767,        /* of a bounded coordinate, and of a stream's address: signed */
+  MOST_UNROLLED = 6,        /* columns of results at a time */
+  MOST_PARTS = 16,          /* of a window's rows */
+  MOST_APART = 2,           /* columns that are finished at a time */
+  MOST_WORDS_OF_A_ZERO = 2, /* of microcode that stores one */
   LATENCIES = 40 /* cycles from one unit to the next, and across the array, at the begin and at the end */
 };
 
@@ -75,6 +77,7 @@ static bool totals_fit(const tg_line_kernel *k, const tg_line_tiling *t) {
 
 static double cycles_of(const tg_params *m, const tg_line_kernel *k, const tg_line_tiling *t,
                         const tg_stages *stages) {
+  if (k->product) return tg_line_product_cycles(m, k, t, stages);
   tg_port_time tile = tg_stages_port(stages, TG_SIDE_NORTH); /* of what comes with each block */
   const tg_stage *blocks = tg_stages_find(stages, TG_SIDE_NORTH, TG_STAGE_BLOCKS),
                  *weights = tg_stages_find(stages, TG_SIDE_WEST, TG_STAGE_WEIGHTS);
@@ -102,16 +105,34 @@ typedef struct search {
   double configuration;               /* cycles that passes take there for their instructions and words */
   uint32_t words;                     /* of the results' microcode */
   words_of_totals totals[TG_STREAMS]; /* by positions of an iteration */
+  tg_line_made_words made;
 } search;
 
-/* Segments of a reduction are of the tiling. False: there are not as many words. */
-static bool add_totals(const search *s, const tg_line_tiling *t, int words[TG_MC_SEGMENTS]) {
+/* Segments of a reduction are of the tiling, and so are those of a product. False: there are not as many words. */
+static bool add_segments(const search *s, const tg_line_tiling *t, int words[TG_MC_SEGMENTS]) {
   uint32_t all = s->words;
-  if (!s->k->totals) return true;
-  const int *own = s->totals[tg_line_totals_unroll(s->k, t)];
-  for (int q = 0; q < TG_LINE_TOTALS_SEGMENTS; q++) all += (uint32_t)own[q];
-  memcpy(words + tg_line_segments(s->k, t), own, sizeof(words_of_totals));
+  if (s->k->product) {
+    const int *own = s->made.of[tg_line_has_marks(s->k, t)][t->made_at_once];
+    for (int q = 0; q < TG_LINE_MADE_SEGMENTS; q++) all += (uint32_t)own[q];
+    all += MOST_WORDS_OF_A_ZERO;
+  }
+  if (s->k->totals) {
+    const int *own = s->totals[tg_line_totals_unroll(s->k, t)];
+    for (int q = 0; q < TG_LINE_TOTALS_SEGMENTS; q++) all += (uint32_t)own[q];
+    memcpy(words + tg_line_segments(s->k, t), own, sizeof(words_of_totals));
+  }
   return all <= s->c->m->microcode_words;
+}
+
+static bool product_fits(const search *s, tg_line_tiling *t) {
+  return !s->k->product || tg_line_choose_product(s->c->m, s->k, &s->made, t);
+}
+
+/* Do the VOPs alone take longer than the best tiling so far? That changes no choice. */
+static bool is_slower(const search *s, const tg_line_tiling *t, const int *words) {
+  double rounds = (double)t->rounds * tg_line_image_loops(s->k, t);
+  return s->found && !s->c->options.any_tiling &&
+         s->configuration + rounds * tg_line_vop_cycles(s->c->m, s->k, t, words) >= s->best.cycles;
 }
 
 static void consider(search *s, tg_line_tiling t, const int *own_words) {
@@ -125,11 +146,13 @@ static void consider(search *s, tg_line_tiling t, const int *own_words) {
   int words[TG_MC_SEGMENTS];
   memcpy(words, own_words, sizeof words);
   t.rounds = (uint32_t)rounds;
+  if (s->k->product) t.rounds = tg_line_row_rounds(m, s->k, &t) * tg_line_channel_rounds(m, &t);
   if (t.depth) tg_line_choose_run(m, s->k, words, &t);
   if (t.apart && t.run % t.apart) return;
   if (!totals_fit(s->k, &t) || !set_pieces(m, s->k, &t) || !fields_fit(m, s->k, &t) ||
-      !places_fit(m, s->k, &t) || !add_totals(s, &t, words))
+      !places_fit(m, s->k, &t) || !product_fits(s, &t) || !add_segments(s, &t, words))
     return;
+  if (is_slower(s, &t, words)) return;
   tg_line_list_stages(m, s->k, &t, words, &stages);
   if (!fits(m, s->k, &t, &stages)) return;
   t.cycles = s->c->options.any_tiling
@@ -138,6 +161,15 @@ static void consider(search *s, tg_line_tiling t, const int *own_words) {
   if (s->found && t.cycles >= s->best.cycles) return;
   s->best = t;
   s->found = true;
+}
+
+/* Of a product in front: which tiles share pixels, and how many buffers there are. */
+static void consider_shares(search *s, tg_line_tiling t, const int *words) {
+  const tg_params *m = s->c->m;
+  for (t.alike = 1; t.alike <= m->rows; t.alike++)
+    for (t.abreast = 1; t.abreast <= (t.alike > 1 ? 1 : m->cols); t.abreast++)
+      for (t.copies = 1; t.copies <= 2 && m->rows % t.alike + m->cols % t.abreast == 0; t.copies++)
+        consider(s, t, words);
 }
 
 /* Blocks of every number of rows and vectors that makes a number of blocks of its own. */
@@ -154,7 +186,7 @@ static void consider_blocks(search *s, tg_line_tiling t, const int *words) {
       t.blocks[0] = (uint32_t)(rows_before = tg_div_up(w->rows[0], rows));
       t.rows = (uint32_t)rows;
       if ((uint64_t)tg_line_image_rows(s->k, &t) * tg_line_loaded_columns(s->k, &t) > MOST_TAKEN) break;
-      consider(s, t, words);
+      (s->k->product ? consider_shares : consider)(s, t, words);
     }
   }
 }
@@ -162,7 +194,7 @@ static void consider_blocks(search *s, tg_line_tiling t, const int *words) {
 static void consider_columns(search *s, tg_line_tiling t, const int *words) {
   int64_t columns = s->k->windows->rows[1];
   for (int64_t parts = 1; parts <= columns; parts++) {
-    if (columns % parts) continue;
+    if (columns % parts || (s->k->product && parts > 1)) continue;
     t.blocks[1] = (uint32_t)parts;
     t.columns = t.run = (uint32_t)(columns / parts);
     if (t.unroll > t.columns) continue;
@@ -197,6 +229,11 @@ static void consider_unrolled(search *s, const tg_line_tiling *t) {
   if (k->totals) {
     tg_mc_next_segment(&mc);
     tg_line_write_totals(s->c, k, 1, &mc);
+    if (!tg_mc_fits(&mc, s->c->m, words)) return;
+  }
+  if (k->product) { /* all together have a vector unit's constants */
+    tg_mc_next_segment(&mc);
+    tg_line_write_product(s->c, k, 1, true, &mc);
     if (!tg_mc_fits(&mc, s->c->m, words)) return;
   }
   uint64_t bytes =
@@ -235,6 +272,7 @@ bool tg_line_tile(tg_compile *c, const tg_line_kernel *k, tg_line_tilings *out) 
       w->rows[0] < 1 || w->rows[1] < 1 || w->image->dims[0].size < 1 || w->image->dims[3].size < 1 ||
       !measure_totals(&s))
     return false;
+  if (k->product) s.made = tg_line_measure_product(c, k);
   for (uint32_t u = 1; u <= MOST_UNROLLED; u++)
     for (int all = 0; all < (w->taps[1] > 1 ? 2 : 1); all++) {
       tg_line_tiling t = {.unroll = u, .taps = all ? (uint32_t)tg_min(w->taps[1], TG_STREAMS + 1) : 1};

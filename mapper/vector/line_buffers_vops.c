@@ -5,9 +5,8 @@
 
 typedef tg_line_emission emission;
 
-/* `first`: rows from the buffer's first to the stream's; the stream has nothing to do with the banks before. */
-static tg_stream *set_stream(const emission *e, tg_vx_instr *vop, int number, int kind,
-                             const tg_buffer *buffer, int64_t first) {
+tg_stream *tg_line_set_stream(const emission *e, tg_vx_instr *vop, int number, int kind,
+                              const tg_buffer *buffer, int64_t first) {
   tg_stream *s = tg_stream_of_mut(vop, number);
   int64_t bank = buffer->base / tg_bank_rows(e->b.m);
   s->kind = kind;
@@ -29,7 +28,8 @@ static void set_streams(const emission *e, tg_vx_instr *vop) {
                                row = tg_line_image_columns(k, t) * pixel, weights = 0;
   int columns = tg_line_columns(k, t, offsets);
   for (int i = 0; i < columns; i++) {
-    tg_stream *s = set_stream(e, vop, i, k->image_kind, &e->channels[TG_LINE_IMAGE].ring, offsets[i] * pixel);
+    tg_stream *s =
+        tg_line_set_stream(e, vop, i, k->image_kind, &e->channels[TG_LINE_IMAGE].ring, offsets[i] * pixel);
     s->row[0] = w->row_step[0] * row;
     s->row[1] = t->unroll * w->row_step[1] * pixel;
     s->j[0] = w->tap_step[0] * row;
@@ -37,18 +37,18 @@ static void set_streams(const emission *e, tg_vx_instr *vop) {
   }
   if (k->weights) weights = tg_line_position(m, t, k->weights_kind);
   for (uint32_t q = 0; k->weights && q < t->taps; q++) {
-    tg_stream *s = set_stream(e, vop, tg_line_weights_stream(k, t, q), k->weights_kind,
-                              &e->channels[TG_LINE_WEIGHTS].ring, q * weights);
+    tg_stream *s = tg_line_set_stream(e, vop, tg_line_weights_stream(k, t, q), k->weights_kind,
+                                      &e->channels[TG_LINE_WEIGHTS].ring, q * weights);
     s->j[0] = w->taps[1] * weights;
     s->j[1] = weights;
   }
   if (k->bias)
-    (void)set_stream(e, vop, tg_line_bias_stream(k, t), k->bias_kind, &e->channels[TG_LINE_WEIGHTS].ring,
-                     w->taps[0] * w->taps[1] * weights);
+    (void)tg_line_set_stream(e, vop, tg_line_bias_stream(k, t), k->bias_kind,
+                             &e->channels[TG_LINE_WEIGHTS].ring, w->taps[0] * w->taps[1] * weights);
   int64_t result = tg_line_position(m, t, k->result_kind);
   for (uint32_t u = 0; u < t->unroll; u++) {
-    tg_stream *s =
-        set_stream(e, vop, tg_line_result_stream(k, t, u), k->result_kind, &e->ports[0].buffer, u * result);
+    tg_stream *s = tg_line_set_stream(e, vop, tg_line_result_stream(k, t, u), k->result_kind,
+                                      &e->ports[0].buffer, u * result);
     s->store = 1;
     s->row[0] = tg_line_groups(t) * t->unroll * result;
     s->row[1] = t->unroll * result;
@@ -85,7 +85,7 @@ static void set_rounding(const emission *e, tg_vx_instr *vop, uint32_t r, uint32
   vop->sr_col_row[2] = tg_lanes(e->b.m);
 }
 
-static tg_instr *push_vop(const emission *e, tg_queue *queue, const tg_vx_instr *microcode) {
+tg_instr *tg_line_push_vop(const emission *e, tg_queue *queue, const tg_vx_instr *microcode) {
   tg_instr *in = tg_build_push(&e->b, queue, TG_OP_vx_vop);
   tg_vx_instr *vop = &in->vx;
   memcpy(vop->seg_begin, microcode->seg_begin, sizeof vop->seg_begin);
@@ -98,7 +98,7 @@ static tg_instr *push_vop(const emission *e, tg_queue *queue, const tg_vx_instr 
 
 static tg_instr *push_windows(const emission *e, tg_queue *queue, uint32_t r, uint32_t col) {
   const tg_line_tiling *t = e->t;
-  tg_instr *in = push_vop(e, queue, &e->microcode[0]);
+  tg_instr *in = tg_line_push_vop(e, queue, &e->microcode[0]);
   tg_vx_instr *vop = &in->vx;
   vop->row_count[1] = tg_line_groups(t);
   vop->rows = vop->row_count[0] * vop->row_count[1] * vop->row_count[2];
@@ -116,7 +116,7 @@ static tg_stream *set_results(const emission *e, tg_vx_instr *vop, int number, i
                               const tg_buffer *buffer, int64_t first) {
   const tg_line_tiling *t = e->t;
   int64_t position = tg_line_position(e->b.m, t, kind);
-  tg_stream *s = set_stream(e, vop, number, kind, buffer, (t->lead + first) * position);
+  tg_stream *s = tg_line_set_stream(e, vop, number, kind, buffer, (t->lead + first) * position);
   s->row[1] = tg_line_groups(t) * t->unroll * position;
   s->row[0] = t->columns / t->run * s->row[1];
   s->j[0] = t->unroll * position;
@@ -143,8 +143,8 @@ static void set_pass_images(const emission *e, tg_vx_instr *vop, const tg_line_p
         int64_t result = tg_line_is_carried(t, u) ? t->unroll - 1 : u - (t->unroll > 1),
                 row = (pass->row + i) * w->tap_step[0],
                 column = pass->tap + (result - i * behind) * w->row_step[1] + phase;
-        tg_stream *s = set_stream(e, vop, tg_line_pass_image(k, t, i, u, phase), k->image_kind,
-                                  &e->channels[TG_LINE_IMAGE].ring, (row * columns + column) * pixel);
+        tg_stream *s = tg_line_set_stream(e, vop, tg_line_pass_image(k, t, i, u, phase), k->image_kind,
+                                          &e->channels[TG_LINE_IMAGE].ring, (row * columns + column) * pixel);
         s->row[0] = w->row_step[0] * columns * pixel;
         s->row[1] = t->run * w->row_step[1] * pixel;
         s->j[0] = t->unroll * w->row_step[1] * pixel;
@@ -157,18 +157,18 @@ static void set_pass_weights(const emission *e, tg_vx_instr *vop, const tg_line_
   int64_t taps = k->windows->taps[1], weights = tg_line_position(e->b.m, e->t, k->weights_kind);
   for (uint32_t i = 0; i < pass->rows; i++)
     for (uint32_t q = 0; q < pass->taps; q++)
-      (void)set_stream(e, vop, tg_line_pass_weights(k, e->t, pass, i, q), k->weights_kind, ring,
-                       ((pass->row + i) * taps + pass->tap + q) * weights);
+      (void)tg_line_set_stream(e, vop, tg_line_pass_weights(k, e->t, pass, i, q), k->weights_kind, ring,
+                               ((pass->row + i) * taps + pass->tap + q) * weights);
   if (pass->ends && k->bias)
-    (void)set_stream(e, vop, tg_line_pass_bias(k, e->t, pass), k->bias_kind, ring,
-                     k->windows->taps[0] * taps * weights);
+    (void)tg_line_set_stream(e, vop, tg_line_pass_bias(k, e->t, pass), k->bias_kind, ring,
+                             k->windows->taps[0] * taps * weights);
 }
 
 static tg_instr *push_pass(const emission *e, tg_queue *queue, uint32_t number) {
   const tg_line_kernel *k = e->k;
   const tg_line_tiling *t = e->t;
   tg_line_pass pass = tg_line_pass_of(k, t, number);
-  tg_instr *in = push_vop(e, queue, &e->microcode[pass.part]);
+  tg_instr *in = tg_line_push_vop(e, queue, &e->microcode[pass.part]);
   tg_vx_instr *vop = &in->vx;
   tg_buffer from = sums_of(e, number + 1),
             to = pass.ends ? e->channels[TG_LINE_RESULT].ring : sums_of(e, number);
@@ -193,7 +193,7 @@ static tg_instr *push_pass(const emission *e, tg_queue *queue, uint32_t number) 
 static tg_instr *push_finish(const emission *e, tg_queue *queue) {
   const tg_line_kernel *k = e->k;
   const tg_line_tiling *t = e->t;
-  tg_instr *in = push_vop(e, queue, &e->microcode[tg_line_parts(k, t)]);
+  tg_instr *in = tg_line_push_vop(e, queue, &e->microcode[tg_line_parts(k, t)]);
   tg_vx_instr *vop = &in->vx;
   tg_buffer from = sums_of(e, tg_line_passes(k, t) - 1);
   vop->row_count[1] = t->columns / t->run;
@@ -209,9 +209,9 @@ static tg_instr *push_finish(const emission *e, tg_queue *queue) {
     result->store = 1;
   }
   if (k->bias)
-    (void)set_stream(e, vop, tg_line_finished_bias(t), k->bias_kind, &e->channels[TG_LINE_WEIGHTS].ring,
-                     k->windows->taps[0] * k->windows->taps[1] *
-                         tg_line_position(e->b.m, t, k->weights_kind));
+    (void)tg_line_set_stream(
+        e, vop, tg_line_finished_bias(t), k->bias_kind, &e->channels[TG_LINE_WEIGHTS].ring,
+        k->windows->taps[0] * k->windows->taps[1] * tg_line_position(e->b.m, t, k->weights_kind));
   return in;
 }
 
@@ -222,7 +222,7 @@ static tg_instr *push_totals(const emission *e, tg_queue *queue, const tg_line_t
   const tg_line_tiling *t = e->t;
   int64_t from = tg_line_position(e->b.m, t, k->result_kind), to = tg_line_position(e->b.m, t, k->total_kind);
   uint32_t unroll = tg_line_totals_unroll(k, t);
-  tg_instr *in = push_vop(e, queue, &e->microcode[e->totals]);
+  tg_instr *in = tg_line_push_vop(e, queue, &e->microcode[e->totals]);
   tg_vx_instr *vop = &in->vx;
   vop->row_count[0] = v->count[0];
   vop->row_count[1] = v->count[1];
@@ -230,38 +230,46 @@ static tg_instr *push_totals(const emission *e, tg_queue *queue, const tg_line_t
   vop->j_count[0] = v->repeats[0];
   vop->j_count[1] = v->repeats[1] / unroll;
   for (uint32_t u = 0; u < unroll; u++) {
-    tg_stream *s = set_stream(e, vop, (int)u, k->result_kind, &e->ports[0].buffer, (v->first + u) * from);
+    tg_stream *s =
+        tg_line_set_stream(e, vop, (int)u, k->result_kind, &e->ports[0].buffer, (v->first + u) * from);
     for (int d = 0; d < 2; d++) s->row[d] = v->step[d] * from;
     s->j[0] = v->along * from;
     s->j[1] = unroll * from;
   }
-  tg_stream *s = set_stream(e, vop, (int)unroll, k->total_kind, &e->channels[TG_LINE_TOTAL].ring, v->to * to);
+  tg_stream *s =
+      tg_line_set_stream(e, vop, (int)unroll, k->total_kind, &e->channels[TG_LINE_TOTAL].ring, v->to * to);
   s->store = 1;
   s->row[0] = v->count[1] * to;
   s->row[1] = to;
   return in;
 }
 
-/* The image, with which a bias may come, is read by those that make results, which leave when the reduction has read them. */
+/* The image, with which a bias may come, is read by those that make results, which leave when the reduction has read them.
+ * Where it is made, each piece of sums has a VOP in front of these, whose weights are those of a round of channels. */
 void tg_line_emit_vops(const emission *e, const tg_stage *stage, tg_queue *queue, uint32_t r, uint32_t col) {
   tg_line_totals_vop totals[TG_LINE_MOST_TOTALS];
-  const uint32_t apart = e->t->apart > 0;
+  const uint32_t apart = e->t->apart > 0, made = e->k->product ? e->t->made_pieces : 0;
   uint32_t own = stage->slots - (e->k->totals ? (uint32_t)tg_line_totals_vops(e->k, e->t, totals) : 0);
   bool bias_comes_with_blocks = e->k->bias && !tg_line_loads_once(e->b.m, e->k, e->t);
   const struct {
     int channel;
     uint32_t first, end;
   } used[] = {{TG_LINE_IMAGE, 0, bias_comes_with_blocks ? own : own - apart},
-              {TG_LINE_RESULT, apart ? own - 1 : 0, stage->slots},
+              {TG_LINE_MARKS, 0, made},
+              {TG_LINE_WEIGHTS, 0, own},
+              {TG_LINE_RESULT, apart ? own - 1 : made, stage->slots},
               {TG_LINE_TOTAL, own, stage->slots}};
   for (uint32_t i = 0; i < stage->slots; i++) {
     tg_joint at = {.r = r, .col = col};
-    if (i >= own)
+    if (i < made)
+      at.in = tg_line_push_made(e, queue, i);
+    else if (i >= own)
       at.in = push_totals(e, queue, &totals[i - own]);
     else if (i + apart == own && apart)
       at.in = push_finish(e, queue);
     else
-      at.in = e->t->depth ? push_pass(e, queue, i) : push_windows(e, queue, r, col);
+      at.in = e->t->depth ? push_pass(e, queue, i - made) : push_windows(e, queue, r, col);
+    if (i < made) tg_stage_meet(stage, e->channels, UINT64_C(1) << TG_LINE_MULTIPLIED, &at);
     for (size_t n = 0; n < sizeof used / sizeof *used; n++) {
       at.first = i == used[n].first;
       at.last = i + 1 == used[n].end;
