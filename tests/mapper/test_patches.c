@@ -291,7 +291,7 @@ static const randomized_case of_joined_rows[] = {
      "tiny",
      {NULL}},
     {"joined_rows_of_one_channel",
-     CONV("2,1,14,14", "20,1,5,5", "kernel_shape=[5,5]"),
+     CONV("2,1,9,10", "20,1,5,5", "kernel_shape=[5,5]"),
      TG_PRESET_MP4,
      "tiny",
      {"rows=3", NULL}},
