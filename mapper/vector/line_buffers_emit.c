@@ -382,5 +382,7 @@ tg_status tg_emit_lines(tg_compile *c, const tg_kernel *kernel, const tg_line_ke
   tg_stages_emit(&e.b, &stages, c->m->rows, loops, emit_stage, &e);
   tg_invocation *invocation = tg_build_invoke(&e.b, name);
   if (lines->rounds) invocation->key_nodes[TG_KEY_PRODUCT] = (uint32_t)lines->rounds->id;
+  if (lines->product && lines->product->k_tile)
+    invocation->key_nodes[TG_KEY_SECOND] = (uint32_t)lines->product->kernel->root->id;
   return TG_OK;
 }

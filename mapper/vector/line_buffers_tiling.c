@@ -61,6 +61,7 @@ static bool fits(const tg_params *m, const tg_line_kernel *k, const tg_line_tili
 /* Is the place of a tile's first pixel and channel an affine function of its loops? */
 static bool places_fit(const tg_params *m, const tg_line_kernel *k, const tg_line_tiling *t) {
   uint32_t each = tg_tiles(m) / t->blocks[2];
+  if (k->product) return tg_line_places_fit(m, k, t);
   if (!k->rounds || t->rounds == 1) return true;
   if (tg_tiles(m) % t->blocks[2]) return false;
   if (t->blocks[1] > 1) return each % t->blocks[1] == 0 || t->rows == 1;

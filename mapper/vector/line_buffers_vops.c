@@ -71,15 +71,30 @@ static place place_of(const emission *e, int64_t number) {
   return at;
 }
 
-static void set_rounding(const emission *e, tg_vx_instr *vop, uint32_t r, uint32_t col) {
+/* Of the first result, and from round to round. */
+static void set_places(const emission *e, tg_vx_instr *vop, uint32_t r, uint32_t col) {
   const tg_line_tiling *t = e->t;
-  int64_t columns = e->k->windows->rows[1], tile = r * e->b.m->cols + col;
-  place first = place_of(e, tile), next = place_of(e, tile + tg_tiles(e->b.m));
-  vop->sr_key = TG_KEY_PRODUCT;
+  const tg_params *m = e->b.m;
+  int64_t columns = e->k->windows->rows[1], rows = e->k->windows->rows[0], tile = r * m->cols + col;
+  if (e->k->product) {
+    vop->sr_row = (uint32_t)(tg_line_first_row(t, tg_line_row_block(m, t, r, col), rows, t->rows) * columns);
+    vop->sr_row_delta[2] = (uint32_t)(tg_line_rows_apart(m, t, rows, t->rows) * columns);
+    vop->sr_col = tg_line_channel_block(m, t, r, col) * tg_line_take_of(m, t);
+    vop->sr_col_delta[1] = tg_line_channel_blocks(m, t) * tg_line_take_of(m, t);
+    return;
+  }
+  place first = place_of(e, tile), next = place_of(e, tile + tg_tiles(m));
   vop->sr_row = (uint32_t)first.pixel;
   vop->sr_col = (uint32_t)first.channel;
-  vop->sr_row_delta[0] = t->blocks[1] > 1 ? (uint32_t)(e->k->windows->rows[0] * columns) : 0;
+  vop->sr_row_delta[0] = t->blocks[1] > 1 ? (uint32_t)(rows * columns) : 0;
   vop->sr_row_delta[1] = t->rounds > 1 ? (uint32_t)(next.pixel - first.pixel) : 0;
+}
+
+static void set_rounding(const emission *e, tg_vx_instr *vop, uint32_t r, uint32_t col) {
+  const tg_line_tiling *t = e->t;
+  int64_t columns = e->k->windows->rows[1];
+  set_places(e, vop, r, col);
+  vop->sr_key = TG_KEY_PRODUCT;
   vop->sr_row_row[0] = (uint32_t)columns;
   vop->sr_row_row[1] = t->unroll;
   vop->sr_col_row[2] = tg_lanes(e->b.m);

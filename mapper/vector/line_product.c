@@ -28,8 +28,7 @@ bool tg_line_set_product(const tg_compile *c, const tg_kernel *kernel, tg_line_p
   const tg_node *root = product->root;
   const tg_operand *a = &product->operands[0], *b = &product->operands[1];
   tg_value *pixels = tg_in(root, 0), *filters = tg_in(root, 1), *bias = tg_in(root, 2);
-  if (root->op != TG_OP_CONV || !tg_gemm_is_pointwise(root) || tg_rounds_accumulation(c, root) ||
-      tg_rounds_accumulation(c, kernel->root) || a->transposed || b->transposed ||
+  if (root->op != TG_OP_CONV || !tg_gemm_is_pointwise(root) || a->transposed || b->transposed ||
       pixels->dtype != filters->dtype || a->stride[3] != 1 || !tg_is_contiguous(c, b->source) ||
       (bias && !tg_is_contiguous(c, bias)) || !reads_only_operands(product))
     return false;
@@ -42,6 +41,7 @@ bool tg_line_set_product(const tg_compile *c, const tg_kernel *kernel, tg_line_p
                            .filters_convert = tg_operand_conversion(b->source, filters),
                            .bias_kind = bias ? tg_stream_kind(bias) : 0,
                            .depth = pixels->dims[3].size};
+  if (tg_rounds_accumulation(c, root)) out->k_tile = tg_min(c->options.k_tile, out->depth);
   for (int d = 0; d < TG_LINE_DIMS; d++) out->stride[d] = a->stride[d];
   return out->depth > 0;
 }
@@ -59,6 +59,25 @@ uint32_t tg_line_row_rounds(const tg_params *m, const tg_line_kernel *k, const t
 }
 uint32_t tg_line_channel_rounds(const tg_params *m, const tg_line_tiling *t) {
   return (uint32_t)tg_div_up(t->blocks[2], tg_line_channel_blocks(m, t));
+}
+
+int64_t tg_line_first_row(const tg_line_tiling *t, int64_t block, int64_t rows, int64_t apart) {
+  return block / t->blocks[0] * rows + block % t->blocks[0] * apart;
+}
+int64_t tg_line_rows_apart(const tg_params *m, const tg_line_tiling *t, int64_t rows, int64_t apart) {
+  return tg_line_first_row(t, tg_line_row_blocks(m, t), rows, apart);
+}
+
+static bool places_fit(const tg_params *m, const tg_line_kernel *k, const tg_line_tiling *t, int64_t rows,
+                       int64_t apart) {
+  return k->windows->image->dims[0].size == 1 || tg_line_row_rounds(m, k, t) == 1 ||
+         tg_line_row_blocks(m, t) % t->blocks[0] == 0 || t->blocks[0] * apart == rows;
+}
+
+bool tg_line_places_fit(const tg_params *m, const tg_line_kernel *k, const tg_line_tiling *t) {
+  const tg_windows *w = k->windows;
+  return (!k->product->k_tile || places_fit(m, k, t, w->image->dims[1].size, t->rows * w->row_step[0])) &&
+         (!k->rounds || places_fit(m, k, t, w->rows[0], t->rows));
 }
 
 /* ---- sizes ---- */

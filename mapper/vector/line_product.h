@@ -20,6 +20,7 @@ typedef struct tg_line_product {
   const tg_dram_tensor *pixels, *filters, *bias; /* bias: or NULL */
   int format, pixels_convert, filters_convert, bias_kind;
   int64_t depth;                /* channels of a pixel */
+  int64_t k_tile;               /* of them between the places at which sums are rounded; 0: they are not */
   int64_t stride[TG_LINE_DIMS]; /* elements from image to image, row to row, pixel to pixel */
 } tg_line_product;
 
@@ -42,6 +43,13 @@ static inline uint32_t tg_line_channel_blocks(const tg_params *m, const tg_line_
 }
 uint32_t tg_line_row_rounds(const tg_params *m, const tg_line_kernel *kernel, const tg_line_tiling *t);
 uint32_t tg_line_channel_rounds(const tg_params *m, const tg_line_tiling *t);
+
+/* Rows from the first one of a tile's block to that of its block in the next round of rows, of images of so many rows, whose
+ * blocks are `apart` rows apart; and the first row of block number `block`, counted through all images. */
+int64_t tg_line_first_row(const tg_line_tiling *t, int64_t block, int64_t rows, int64_t apart);
+int64_t tg_line_rows_apart(const tg_params *m, const tg_line_tiling *t, int64_t rows, int64_t apart);
+/* Is that the same for all rounds and tiles? What rounds asks it, which counts pixels: those of the image and of results. */
+bool tg_line_places_fit(const tg_params *m, const tg_line_kernel *kernel, const tg_line_tiling *t);
 
 /* Rows and columns of a block of the image that are made, all others being outside; in positions of the block. */
 typedef struct tg_line_made {

@@ -193,6 +193,29 @@ static void set_blocks(const emission *e, tg_mx_instr *mx) {
   mx->init = 1;
 }
 
+/* Sums are rounded at the ends of K tiles, and at that of all channels, by their pixel and channel: those of a row of the image
+ * that no window takes are left out. */
+static void set_rounding(const emission *e, tg_mx_instr *mx, uint32_t piece, uint32_t r, uint32_t col) {
+  const tg_windows *w = e->k->windows;
+  const tg_line_tiling *t = e->t;
+  const tg_params *m = e->b.m;
+  tg_line_made made = tg_line_made_of(e->k, t);
+  int64_t rows = w->image->dims[1].size, columns = w->image->dims[2].size, apart = t->rows * w->row_step[0],
+          first = tg_line_first_row(t, tg_line_row_block(m, t, r, col), rows, apart) + w->origin[0] +
+                  made.row + (int64_t)piece * t->made_rows;
+  mx->sr = 1;
+  mx->sr_key = TG_KEY_SECOND;
+  mx->sr_k = e->k->product->k_tile;
+  mx->sr_end = 1;
+  mx->sr_row = (uint32_t)(first * columns);
+  mx->sr_row_delta[2] = (uint32_t)(tg_line_rows_apart(m, t, rows, apart) * columns);
+  mx->sr_row_skip = (uint32_t)(columns - made.columns);
+  mx->sr_col = tg_line_channel_block(m, t, r, col) * tg_line_take_of(m, t);
+  mx->sr_col_delta[1] = tg_line_channel_blocks(m, t) * tg_line_take_of(m, t);
+  mx->sr_col_blk[1] = tg_lanes(m);
+  mx->sr_col_blk[2] = tg_mx_stationary(m, e->k->product->format);
+}
+
 void tg_line_emit_multiply(const emission *e, const tg_stage *stage, tg_queue *queue, uint32_t r,
                            uint32_t col) {
   const tg_buffer sums = halves(e);
@@ -205,6 +228,7 @@ void tg_line_emit_multiply(const emission *e, const tg_stage *stage, tg_queue *q
     set_blocks(e, mx);
     tg_set_operand(&mx->c, &sums, false);
     tg_set_rotation(&mx->c, &sums, piece, e->t->made_pieces);
+    if (e->k->product->k_tile) set_rounding(e, mx, piece, r, col);
     tg_stage_meet(
         stage, e->channels, TG_ALL_CHANNELS,
         &(tg_joint){
