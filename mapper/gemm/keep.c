@@ -78,11 +78,13 @@ static double put_cycles(const tg_params *m, const tg_gemm *g, const tg_kept *ke
   return TG_SECTION_CYCLES + m->dram_latency + most;
 }
 
-/* Are there rows of B in each of its banks? What is masked at the end of K, or behind the last column, is not loaded: a
- * product would read a bank that nothing was left in. */
+/* Is there something of B in each of its banks, of the tile with the fewest columns? What is masked at the end of K, or
+ * behind the last column, is not loaded: a product would read a bank that nothing was left in. */
 static bool fills_banks(const tg_params *m, const tg_gemm *g, const tg_gemm_tiling *t, uint32_t banks) {
-  int64_t rows = g->b_transposed ? (g->n - 1) % t->nt + 1 : g->k;
-  return tg_banks_for(m, (uint32_t)(rows * tg_gemm_b_row(m, g, t))) == banks;
+  int64_t columns = (g->n - 1) % t->nt + 1, row = tg_gemm_b_row(m, g, t), last = row;
+  if (!g->b_transposed) last = tg_div_up(columns, tg_mx_elements(m, g->format));
+  int64_t rows = (g->b_transposed ? columns - 1 : g->k - 1) * row + last;
+  return tg_banks_for(m, (uint32_t)rows) == banks;
 }
 
 bool tg_gemm_choose_kept(const tg_compile *c, const tg_kernel *kernel, int way, tg_kept *out,

@@ -225,6 +225,24 @@ TG_TEST(keep, no_bank_that_holds_nothing) {
   }
 }
 
+/* The last tile has a few columns of each row, so that the end of its last row, alone in a bank, is nothing of B: it does not stay. */
+TG_TEST(keep, no_bank_of_columns_that_are_nobodys) {
+  static const char text[] =
+      "graph \"g\"\ninput %x: f32[3,90]\nconst %w: f32[90,130] = seeded(1, 0.2)\n%a = MatMul(%x, %w) @0\n"
+      "%b = Sigmoid(%a) @1\n%c = MatMul(%x, %w) @2\noutput \"b\" %b: f32\noutput \"c\" %c: f32\n";
+  run_case what = {.text = text, .arch = "tiny", .run.threads = 1};
+  for (uint64_t seed = 1; seed <= 60; seed++) {
+    tg_arena arena = {0};
+    tg_diag diag = {""};
+    mapped m;
+    what.map.any_tiling = seed;
+    if (map_text(&what, &m, &arena, &diag) || tg_check_ordering(m.program, &diag))
+      tg_test_fail(__FILE__, __LINE__, "tilings %d: %s", (int)seed, diag.message);
+    release_mapped(&m);
+    tg_arena_release(&arena);
+  }
+}
+
 static bool same_text(const tg_program *a, const tg_program *b) {
   char *x = tg_program_print(a), *y = tg_program_print(b);
   bool same = !strcmp(x, y);
