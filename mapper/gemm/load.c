@@ -358,12 +358,9 @@ static void load_rows(emission *e, const tg_stage *stage, tg_queue *queue, bool 
 }
 
 static void load_b_north(emission *e, const tg_stage *stage, tg_queue *queue, uint32_t col) {
-  if (e->t.whole_b && shares_b(e)) {
-    load_b(e, stage, queue, 0, col, ((1u << e->b.m->rows) - 1) << 1, 0);
-    return;
-  }
-  uint32_t chunks = e->t.resident == TG_RESIDENT_B ? tg_gemm_resident_loads(e->b.m, e->g, &e->t)
-                                                   : tg_gemm_unrolled_chunks(&e->t);
+  uint32_t chunks = e->t.whole_b                     ? 1
+                    : e->t.resident == TG_RESIDENT_B ? tg_gemm_resident_loads(e->b.m, e->g, &e->t)
+                                                     : tg_gemm_unrolled_chunks(&e->t);
   for (uint32_t chunk = 0; chunk < chunks; chunk++)
     for (uint32_t d = 0; d < tg_gemm_rows_apart(e) && shares_b(e); d++)
       load_b(e, stage, queue, d, col, tg_gemm_rows_like(e, d), chunk);

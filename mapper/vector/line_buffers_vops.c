@@ -275,7 +275,7 @@ void tg_line_emit_vops(const emission *e, const tg_stage *stage, tg_queue *queue
               {TG_LINE_RESULT, apart ? own - 1 : made, stage->slots},
               {TG_LINE_TOTAL, own, stage->slots}};
   for (uint32_t i = 0; i < stage->slots; i++) {
-    tg_joint at = {.r = r, .col = col};
+    tg_joint at = {.kernel = e, .r = r, .col = col};
     if (i < made)
       at.in = tg_line_push_made(e, queue, i);
     else if (i >= own)

@@ -4,7 +4,7 @@
  * visits no memory. Rows that blocks have in common are multiplied for each of them.
  *
  * Tiles of a row of the array have the same pixels, which come from the west for all of them, or those of several blocks
- * side by side (`abreast`); tiles of a column have the same channels, unless rows of tiles have the same pixels as well
+ * side by side (`abreast`); those of a tile alone come from either side, in a checkerboard; tiles of a column have the same channels, unless rows of tiles have the same pixels as well
  * (`alike`): then each of these has channels of its own. Rounds of rows are the inner loop, rounds of channels the outer one;
  * what the inner loop does not change stays.
  *
@@ -13,6 +13,7 @@
 #ifndef TEGULA_MAPPER_VECTOR_LINE_PRODUCT_H
 #define TEGULA_MAPPER_VECTOR_LINE_PRODUCT_H
 
+#include "mapper/section/checkerboard.h"
 #include "mapper/vector/line_passes.h"
 
 typedef struct tg_line_product {
@@ -34,6 +35,10 @@ uint32_t tg_line_channel_block(const tg_params *m, const tg_line_tiling *t, uint
 /* Tiles of a row that have the same pixels. */
 static inline uint32_t tg_line_columns_alike(const tg_params *m, const tg_line_tiling *t) {
   return m->cols / t->abreast;
+}
+/* Do the pixels of a tile come from the north? */
+static inline bool tg_line_from_north(const tg_params *m, const tg_line_tiling *t, uint32_t r, uint32_t col) {
+  return t->abreast == m->cols && !tg_checkerboard_west(r, col);
 }
 static inline uint32_t tg_line_row_blocks(const tg_params *m, const tg_line_tiling *t) {
   return m->rows / t->alike * t->abreast;

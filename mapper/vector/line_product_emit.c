@@ -22,29 +22,31 @@ void tg_line_set_made_blocks(const emission *e, tg_agcu_instr *in, int number, u
   in->m_delta[level + 1] = tg_line_row_blocks(m, t) * channels;
 }
 
-static tg_post from_west(const void *kernel, const tg_channel *channel, uint32_t r, uint32_t col) {
-  (void)kernel;
-  return tg_post_to_agcu(channel, true, r, col);
+static tg_post pixels_source(const void *kernel, const tg_channel *channel, uint32_t r, uint32_t col) {
+  const emission *e = kernel;
+  return tg_post_to_agcu(channel, !tg_line_from_north(e->b.m, e->t, r, col), r, col);
 }
-static tg_post from_north(const void *kernel, const tg_channel *channel, uint32_t r, uint32_t col) {
+static tg_post filters_source(const void *kernel, const tg_channel *channel, uint32_t r, uint32_t col) {
   (void)kernel;
   return tg_post_to_agcu(channel, false, r, col);
 }
 
 void tg_line_set_made_sources(emission *e) {
-  e->channels[TG_LINE_PIXELS].source = from_west;
-  if (tg_line_has_marks(e->k, e->t)) e->channels[TG_LINE_MARKS].source = from_west;
-  e->channels[TG_LINE_FILTERS].source = e->channels[TG_LINE_WEIGHTS].source = from_north;
+  e->channels[TG_LINE_PIXELS].source = pixels_source;
+  if (tg_line_has_marks(e->k, e->t)) e->channels[TG_LINE_MARKS].source = pixels_source;
+  e->channels[TG_LINE_FILTERS].source = e->channels[TG_LINE_WEIGHTS].source = filters_source;
 }
 
 static void meet(const emission *e, const tg_stage *stage, int channel, tg_joint at) {
+  at.kernel = e;
   tg_stage_meet(stage, e->channels, UINT64_C(1) << channel, &at);
 }
 
 /* ---- loads ---- */
 
-/* The tiles of a row that have the same pixels, from this one on. */
-static int64_t all_from(const emission *e, uint32_t col) {
+/* The tiles of a row that have the same pixels, from this one on; or, from the north, the one. */
+static int64_t all_from(const emission *e, uint32_t r, uint32_t col) {
+  if (tg_line_from_north(e->b.m, e->t, r, col)) return INT64_C(1) << (r + 1);
   return ((INT64_C(1) << tg_line_columns_alike(e->b.m, e->t)) - 1) << (col + 1);
 }
 
@@ -59,7 +61,7 @@ static tg_instr *load_pixels(const emission *e, tg_queue *queue, uint32_t r, uin
           down = e->t->rows * w->row_step[0], above = w->origin[0] + made.row;
   bool runs = tg_line_pixel_runs(m, p);
   tg_instr *in =
-      tg_line_push_load(e, queue, p->pixels_convert, &e->channels[TG_LINE_PIXELS].ring, all_from(e, col));
+      tg_line_push_load(e, queue, p->pixels_convert, &e->channels[TG_LINE_PIXELS].ring, all_from(e, r, col));
   tg_agcu_instr *load = &in->agcu;
   tg_line_set_blocks(e, load, TG_LINE_TENSOR_PIXELS, r * m->cols + col,
                      (tg_line_digits){.image = p->stride[0], .rows = down * p->stride[1]});
@@ -84,7 +86,8 @@ static tg_instr *load_marks(const emission *e, tg_queue *queue, uint32_t r, uint
   const tg_windows *w = e->k->windows;
   const tg_params *m = e->b.m;
   int64_t rows = tg_line_image_rows(e->k, e->t);
-  tg_instr *in = tg_line_push_load(e, queue, TG_CVT_32, &e->channels[TG_LINE_MARKS].ring, all_from(e, col));
+  tg_instr *in =
+      tg_line_push_load(e, queue, TG_CVT_32, &e->channels[TG_LINE_MARKS].ring, all_from(e, r, col));
   tg_agcu_instr *load = &in->agcu;
   tg_line_set_blocks(e, load, TG_LINE_TENSOR_MARKS, r * m->cols + col, (tg_line_digits){0});
   tg_line_set_steps(e, load, (tg_line_digits){.rows = e->t->rows * w->row_step[0]}, (tg_line_digits){0});
@@ -106,15 +109,22 @@ static void sync(const emission *e, const tg_stage *stage, tg_queue *queue, int 
 }
 
 void tg_line_emit_pixels(const emission *e, const tg_stage *stage, tg_queue *queue, tg_turn at) {
+  const tg_params *m = e->b.m;
+  bool west = stage->seat == TG_SIDE_WEST;
   if (stage->seat == TG_UNIT_MX)
     sync(e, stage, queue, TG_OP_mx_sync, TG_LINE_PIXELS, at);
   else if (stage->seat == TG_UNIT_VX)
     sync(e, stage, queue, TG_OP_vx_sync, TG_LINE_MARKS, at);
-  for (uint32_t col = 0; stage->seat < TG_SIDES && col < e->b.m->cols;
-       col += tg_line_columns_alike(e->b.m, e->t)) {
-    meet(e, stage, TG_LINE_PIXELS, (tg_joint){.in = load_pixels(e, queue, at.r, col), .r = at.r});
+  uint32_t tiles = stage->seat >= TG_SIDES ? 0
+                   : west                  ? m->cols
+                                           : m->rows,
+           step = west ? tg_line_columns_alike(m, e->t) : 1;
+  for (uint32_t i = 0; i < tiles; i += step) {
+    uint32_t r = west ? at.r : i, col = west ? i : at.col;
+    if (tg_line_from_north(m, e->t, r, col) == west) continue;
+    meet(e, stage, TG_LINE_PIXELS, (tg_joint){.in = load_pixels(e, queue, r, col), .r = r, .col = col});
     if (tg_line_has_marks(e->k, e->t))
-      meet(e, stage, TG_LINE_MARKS, (tg_joint){.in = load_marks(e, queue, at.r, col), .r = at.r});
+      meet(e, stage, TG_LINE_MARKS, (tg_joint){.in = load_marks(e, queue, r, col), .r = r, .col = col});
   }
 }
 
@@ -229,10 +239,13 @@ void tg_line_emit_multiply(const emission *e, const tg_stage *stage, tg_queue *q
     tg_set_operand(&mx->c, &sums, false);
     tg_set_rotation(&mx->c, &sums, piece, e->t->made_pieces);
     if (e->k->product->k_tile) set_rounding(e, mx, piece, r, col);
-    tg_stage_meet(
-        stage, e->channels, TG_ALL_CHANNELS,
-        &(tg_joint){
-            .in = in, .r = r, .col = col, .first = piece == 0, .last = piece + 1 == e->t->made_pieces});
+    tg_stage_meet(stage, e->channels, TG_ALL_CHANNELS,
+                  &(tg_joint){.kernel = e,
+                              .in = in,
+                              .r = r,
+                              .col = col,
+                              .first = piece == 0,
+                              .last = piece + 1 == e->t->made_pieces});
   }
 }
 

@@ -27,8 +27,13 @@ void tg_line_plan_product(const tg_params *m, const tg_line_kernel *k, const tg_
                           tg_channel_plan plans[TG_LINE_CHANNELS]) {
   uint8_t rows = pixels_stay(m, k, t) ? 1 : (uint8_t)t->copies, channels = channel_copies(m, k, t),
           results = rounds_of(m, k, t) == 1 ? 1 : 2;
-  plans[TG_LINE_PIXELS] = (tg_channel_plan){
-      .room = {tg_line_pixels(m, k, t), rows}, .full = 1, .west = true, .credits = rows, .bases = 1};
+  bool north = t->abreast == m->cols;
+  plans[TG_LINE_PIXELS] = (tg_channel_plan){.room = {tg_line_pixels(m, k, t), rows},
+                                            .full = 1,
+                                            .west = true,
+                                            .north = north,
+                                            .credits = rows,
+                                            .bases = 1};
   plans[TG_LINE_FILTERS] = (tg_channel_plan){.room = {tg_line_filters(m, k, t), channels},
                                              .full = 1,
                                              .north = true,
@@ -36,8 +41,12 @@ void tg_line_plan_product(const tg_params *m, const tg_line_kernel *k, const tg_
                                              .bases = 1};
   plans[TG_LINE_MULTIPLIED] = (tg_channel_plan){.full = 1, .free = 1, .initial = 2};
   if (tg_line_has_marks(k, t))
-    plans[TG_LINE_MARKS] = (tg_channel_plan){
-        .room = {tg_line_image_rows(k, t), rows}, .full = 1, .west = true, .credits = rows, .bases = 1};
+    plans[TG_LINE_MARKS] = (tg_channel_plan){.room = {tg_line_image_rows(k, t), rows},
+                                             .full = 1,
+                                             .west = true,
+                                             .north = north,
+                                             .credits = rows,
+                                             .bases = 1};
   plans[TG_LINE_IMAGE] = (tg_channel_plan){.room = {plans[TG_LINE_IMAGE].room.rows, 1}};
   tg_channel_plan *weights = &plans[TG_LINE_WEIGHTS];
   weights->room.copies = channels;
@@ -78,45 +87,61 @@ static double filters_cycles(const tg_params *m, const tg_line_kernel *k, const 
   return cycles;
 }
 
+static double load_cycles(const tg_stages *stages, tg_seat side, int kind) {
+  const tg_stage *stage = tg_stages_find(stages, side, kind);
+  return stage ? stage->cycles : 0;
+}
+
 double tg_line_product_cycles(const tg_params *m, const tg_line_kernel *k, const tg_line_tiling *t,
                               const tg_stages *stages) {
-  const tg_port_time west = tg_stages_port(stages, TG_SIDE_WEST),
-                     north = tg_stages_port(stages, TG_SIDE_NORTH);
   bool stay = pixels_stay(m, k, t);
   double rows = tg_line_row_rounds(m, k, t), channels = tg_line_channel_rounds(m, t),
          rounds = rows * channels, vop = tg_stages_unit(stages, TG_UNIT_VX, TG_STAGE_VOP),
          multiply = tg_stages_unit(stages, TG_UNIT_MX, TG_STAGE_MULTIPLY),
+         west = load_cycles(stages, TG_SIDE_WEST, TG_STAGE_PIXELS),
+         north = load_cycles(stages, TG_SIDE_NORTH, TG_STAGE_PIXELS),
+         filters = load_cycles(stages, TG_SIDE_NORTH, TG_STAGE_FILTERS),
          latency = m->dram_latency + LATENCIES,
-         stores = tg_checkerboard_share(m) * tg_max_double(west.drain, north.drain),
-         port = tg_max_double(stay ? 0 : west.load, north.load / rows) + stores,
+         stores = tg_checkerboard_share(m) * tg_max_double(tg_stages_port(stages, TG_SIDE_WEST).drain,
+                                                           tg_stages_port(stages, TG_SIDE_NORTH).drain),
+         port = tg_max_double(stay ? 0 : west, (stay ? 0 : north) + filters / rows) + stores,
          unit = tg_max_double(vop, multiply), waits = 0;
-  if (!stay && t->copies == 1) unit = tg_max_double(unit, multiply + latency + west.load);
+  if (!stay && t->copies == 1) unit = tg_max_double(unit, multiply + latency + tg_max_double(west, north));
   if (channels > 1 && channel_copies(m, k, t) == 1)
-    waits = (channels - 1) * (latency + north.load + multiply / t->made_pieces);
-  double begin = tg_max_double(west.load, north.load) + multiply / t->made_pieces;
+    waits = (channels - 1) * (latency + filters + multiply / t->made_pieces);
+  double begin = tg_max_double(west, north + filters) + multiply / t->made_pieces;
   return latency + begin + (rounds - 1) * tg_max_double(port, unit) + waits + vop + stores;
 }
 
 /* ---- stages ---- */
 
-/* From the west for all tiles of a row; where they stay, units wait for them once. */
-static void add_pixels(const tg_params *m, const tg_line_kernel *k, const tg_line_tiling *t, tg_stages *out) {
-  bool marks = tg_line_has_marks(k, t), stay = pixels_stay(m, k, t);
+/* Loads at a side; those of tiles alone come from both. */
+static void add_pixels(const tg_params *m, const tg_line_kernel *k, const tg_line_tiling *t, tg_seat side,
+                       tg_stages *out) {
+  bool marks = tg_line_has_marks(k, t), alone = t->abreast == m->cols;
+  uint32_t share = alone ? ((side == TG_SIDE_WEST ? m->cols : m->rows) + 1) / 2 : t->abreast;
   tg_stage pixels = {.kind = TG_STAGE_PIXELS,
-                     .seat = TG_SIDE_WEST,
+                     .seat = (uint8_t)side,
                      .context = TG_CTX_LOAD,
-                     .rate = stay ? TG_RATE_ONCE : TG_RATE_STEP,
+                     .rate = pixels_stay(m, k, t) ? TG_RATE_ONCE : TG_RATE_STEP,
                      .nest = TG_NEST_CHANNELS,
-                     .slots = t->abreast * (1 + marks),
-                     .cycles = t->abreast * pixels_cycles(m, k, t)};
+                     .slots = share * (1 + marks),
+                     .cycles = share * pixels_cycles(m, k, t)};
+  if (side == TG_SIDE_NORTH && !alone) return;
   tg_stage_join(&pixels, (tg_join){.channel = TG_LINE_PIXELS, .fills = true});
   tg_stage_join(&pixels, (tg_join){.channel = TG_LINE_MARKS, .fills = true});
   tg_stages_add(out, &pixels);
-  if (!stay) return;
+}
+
+/* Where pixels stay, units wait for them once. */
+static void add_waits(const tg_line_kernel *k, const tg_line_tiling *t, tg_stages *out) {
   tg_stage wait = {.kind = TG_STAGE_PIXELS, .seat = TG_UNIT_MX, .nest = TG_NEST_CHANNELS, .slots = 1};
   tg_stage_join(&wait, (tg_join){.channel = TG_LINE_PIXELS, .posts = TG_OF_NONE});
   tg_stages_add(out, &wait);
-  wait = (tg_stage){.kind = TG_STAGE_PIXELS, .seat = TG_UNIT_VX, .nest = TG_NEST_CHANNELS, .slots = marks};
+  wait = (tg_stage){.kind = TG_STAGE_PIXELS,
+                    .seat = TG_UNIT_VX,
+                    .nest = TG_NEST_CHANNELS,
+                    .slots = tg_line_has_marks(k, t)};
   tg_stage_join(&wait, (tg_join){.channel = TG_LINE_MARKS, .posts = TG_OF_NONE});
   tg_stages_add(out, &wait);
 }
@@ -195,9 +220,13 @@ static void add_vops(const tg_params *m, const tg_line_kernel *k, const tg_line_
 
 void tg_line_list_product(const tg_params *m, const tg_line_kernel *k, const tg_line_tiling *t,
                           const int *words, tg_stages *out) {
+  bool stay = pixels_stay(m, k, t); /* then they are loaded in front of the loops that filters are in */
   out->count = 0;
-  add_pixels(m, k, t, out);
+  add_pixels(m, k, t, TG_SIDE_WEST, out);
+  if (stay) add_pixels(m, k, t, TG_SIDE_NORTH, out);
   add_filters(m, k, t, out);
+  if (!stay) add_pixels(m, k, t, TG_SIDE_NORTH, out);
+  if (stay) add_waits(k, t, out);
   add_multiply(m, k, t, out);
   add_vops(m, k, t, words, out);
   tg_checkerboard_add_results(m, out, TG_STAGE_RESULTS, 1, tg_line_store_cycles(m, k, t), k->totals ? 1 : 0,

@@ -3,6 +3,8 @@
 #include "tests/harness.h"
 #include "tests/mapper/randomized_case.h"
 
+#include <string.h>
+
 #define MATMUL(a, b)                                                                                         \
   "graph \"g\"\ninput %a: f32[" a "]\nconst %b: f32[" b "] = seeded(1, 0.3)\n%y = MatMul(%a, %b) @2\n"       \
   "output \"y\" %y: f32\n"
@@ -61,7 +63,36 @@ static void same_bits(const void *user) {
                                               .wanted = 3});
 }
 
+/* A gate in front of a convolution: rows of tiles may have the same pixels, and each of them columns of its own. */
+#define GATE(x, gate, w)                                                                                     \
+  "graph \"g\"\ninput %i: f32[" x "]\ninput %s: f32[" gate "]\nconst %w: f32[" w                             \
+  "] = seeded(1, 0.3)\n%x = Transpose(%i) perm=[0,3,1,2] @1\n%t = Mul(%x, %s) @2\n%y = Conv(%t, %w) "        \
+  "kernel_shape=[1,1] @3\noutput \"y\" %y: f32\n"
+
+static const randomized_case gates[] = {
+    {"few_pixels",
+     GATE("1,4,2,64", "1,64,1,1", "24,64,1,1"),
+     TG_PRESET_MP1,
+     "edge",
+     {"rows=6", "cols=1", NULL}},
+    {"square", GATE("1,7,7,32", "1,32,1,1", "40,32,1,1"), TG_PRESET_MP0, "tiny", {"rows=4", NULL}},
+    {"wide", GATE("1,6,5,48", "1,48,1,1", "96,48,1,1"), TG_PRESET_MP1, "edge", {NULL}},
+};
+
+static bool has_gate(const tg_program *program) {
+  for (uint32_t i = 0; i < program->invocation_count; i++)
+    if (!strncmp(program->invocations[i].name, "Mul+Conv", 8)) return true;
+  return false;
+}
+
+static void gates_have_the_same_bits(const void *user) {
+  check_randomized(user, &(randomized_search){
+                             .has = has_gate, .lacks = "no gate is in front", .seeds = 300, .wanted = 20});
+}
+
 __attribute__((constructor)) static void register_products(void) {
   for (size_t i = 0; i < sizeof products / sizeof *products; i++)
     tg_test_register_row("grids", products[i].name, __FILE__, __LINE__, same_bits, &products[i]);
+  for (size_t i = 0; i < sizeof gates / sizeof *gates; i++)
+    tg_test_register_row("gates", gates[i].name, __FILE__, __LINE__, gates_have_the_same_bits, &gates[i]);
 }
