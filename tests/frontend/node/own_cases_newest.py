@@ -444,7 +444,36 @@ def clipped_layers(kit):
             y.append(state)
         kit.case("clip_" + operator, operator, [x, w, r, bias], [kit.f4(np.stack(y)[:, None])], 14, constants=(1, 2, 3), hidden_size=h, clip=clip)
     kit.case("clip_negative", operator, [x, w, r, bias], [x], 14, hidden_size=h, clip=-1.0, refused="clip is negative")
-    kit.case("lstm_input_forget", operator, [x, w, r, bias], [x], 14, hidden_size=h, input_forget=1, refused="only 0 is")
+
+
+def coupled_gates(kit):
+    """An LSTM with input_forget keeps of its cell what the input's gate leaves, whatever the forget gate says."""
+    t, b, i, h = 5, 2, 3, 4
+    sigmoid = lambda v: 1 / (1 + np.exp(-v))
+
+    def layer(x, w, r, bias, state, cell, peep, clip):
+        hold = (lambda v: np.clip(v, -clip, clip)) if clip else lambda v: v
+        y = []
+        for step in x:
+            gate = np.split(step @ w.T + bias[:4 * h] + state @ r.T + bias[4 * h:], 4, 1)
+            into = sigmoid(hold(gate[0] + peep[:h] * cell))
+            cell = (1 - into) * cell + into * np.tanh(hold(gate[3]))
+            state = sigmoid(hold(gate[1] + peep[h:2 * h] * cell)) * np.tanh(cell)
+            y.append(state)
+        return np.stack(y), state, cell
+
+    for direction, d, clip in (("forward", 1, 0), ("reverse", 1, 0.8), ("bidirectional", 2, 0)):
+        sizes = ((t, b, i), (d, 4 * h, i), (d, 4 * h, h), (d, 8 * h), (d, b, h), (d, b, h), (d, 3 * h))
+        given = [kit.normal(*s) for s in sizes]
+        ends = []
+        for k in range(d):
+            back = direction == "reverse" or k == 1
+            x, *rest = (a.astype("f8") if n == 0 else a[k].astype("f8") for n, a in enumerate(given))
+            y, state, cell = layer(x[::-1] if back else x, *rest, clip)
+            ends.append((y[::-1] if back else y, state, cell))
+        outputs = [kit.f4(np.stack([e[n] for e in ends], 1 if n == 0 else 0)) for n in range(3)]
+        kit.case("lstm_coupled_" + direction, "LSTM", given[:4] + [None] + given[4:], outputs, 14, constants=(1, 2, 3, 7), hidden_size=h, direction=direction,
+                 input_forget=1, **({"clip": clip} if clip else {}))
 
 
 def shapes(kit):
@@ -471,4 +500,4 @@ def optionals(kit):
 
 
 GROUPS = (optionals, linear_attention, causal_convolutions, caches, frames, col2im, pools_with_places, norms_of_windows, regions, deformed, determinants, mel_bands, extremes,
-          random_numbers, sequences, clipped_layers, shapes)
+          random_numbers, sequences, clipped_layers, coupled_gates, shapes)
