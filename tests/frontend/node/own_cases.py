@@ -354,6 +354,11 @@ def control():
         state = state + x[:, t].astype("f8") * z[3 - t]
         rows.insert(0, -state)
     graph("scan_axes", [scan], [("b", np.zeros(3, "f4")), ("x", x), ("z", z)], [("y", f4(state)), ("all", f4(np.stack(rows, 1)))], 16)
+    # Without a step the state is as it was, and nothing is stacked.
+    start, one = normal(3), normal(3, 1)
+    graph("scan_without_step", [scan, node("Neg", ["y"], ["w"]), node("Concat", ["all", "one"], ["v"], axis=1)],
+          [("b", start), ("x", np.zeros((3, 0), "f4")), ("z", np.zeros((0, 3), "f4")), ("one", one)],
+          [("all", np.zeros((3, 0), "f4")), ("w", -start), ("v", one)], 16)
 
 
 def flexible_attention():
