@@ -148,6 +148,11 @@ def order():
     case("arg_min_half_last", "ArgMin", [half[:1]], [np.array([3])], 13, axis=1, keepdims=0, select_last_index=1)
     case("hardmax_half", "Hardmax", [half[:1]], [np.array([[0, 1, 0, 0]], "f2")], 13)
     case("top_k_half", "TopK", [half[:1], np.array([2])], [half[:1, 1:3], np.array([[1, 2]])], 11, constants=(1,))
+    # Elements of which a sum passes 2^24.
+    for kind in ("i4", "i8"):
+        wide = np.array([[(1 << 24) - 1, -7, 16777214, 16777214, 3, -16777215], [-16777215, -16777214, 0, -1, -16777215, -9]], kind)
+        at = np.argsort(-wide, 1, kind="stable")[:, :4]
+        case("top_k_large_" + kind, "TopK", [wide, np.array([4])], [np.take_along_axis(wide, at, 1), at], 11, constants=(1,))
     case("hardmax_of_nothing", "Hardmax", [np.zeros((3, 0, 2), "f4")], [np.zeros((3, 0, 2), "f4")], 13, axis=1)
     case("hardmax_of_nothing_axis", "Hardmax", [np.zeros((3, 0), "f4")], [np.zeros((3, 0), "f4")], 13, axis=2, refused="axis 2 is outside rank 2")
     case("arg_max_nan", "ArgMax", [x], [np.argmax(x, 1)[:, None]], 13, axis=1)
