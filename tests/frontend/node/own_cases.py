@@ -194,6 +194,23 @@ def scatter():
     for i, j in enumerate([4, 1, 4]):
         y[j] = np.vstack([new, new])[i]
     case("scatter_nd_last", "ScatterND", [x, np.array([[4], [1], [4]]), np.vstack([new, new])[:3].copy()], [y], 16)
+    for kind in ("bool", "i4", "i8"):  # numbers of which a sum passes 2^24
+        def draw(*shape):
+            return rng.integers(0, 2, shape).astype(bool) if kind == "bool" else rng.integers(-(1 << 24) + 1, 1 << 24, shape).astype(kind)
+        data, new, rows = draw(5, 4), draw(4, 4), np.array([[4], [1], [4], [-5]])
+        y = data.copy()
+        for i, j in enumerate(rows[:, 0]):
+            y[j] = new[i]
+        case("scatter_nd_" + kind, "ScatterND", [data, rows, new], [y], 16)
+        y, at = data.copy(), rng.integers(-5, 5, (4, 3))
+        for i, j in np.ndindex(4, 3):
+            y[at[i, j], j] = new[i, j]
+        case("scatter_elements_" + kind, "ScatterElements", [data, at, new[:, :3].copy()], [y], 16)
+    for reduction, join in (("add", np.logical_or), ("mul", np.logical_and), ("max", np.logical_or), ("min", np.logical_and)):
+        data, new = rng.integers(0, 2, (2, 5, 4)).astype(bool)
+        y = data.copy()
+        join.at(y, rows[:, 0], new[:4])
+        case("scatter_nd_bool_" + reduction, "ScatterND", [data, rows, new[:4].copy()], [y], 18, reduction=reduction)
     table = rng.standard_normal((5, 4)).astype("f4")
     table[1, 2], table[3, 0], table[4, 3] = np.inf, -np.inf, np.nan
     for axis in range(2):
