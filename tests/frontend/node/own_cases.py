@@ -837,6 +837,11 @@ def einsums():
         operands = [normal(*s) for s in sizes]
         case("einsum_any_%d" % i, "Einsum", operands, [f4(np.einsum(equation.replace(" ", ""), *[a.astype("f8") for a in operands]))], 12,
              equation=equation)
+    for i, (equation, sizes) in enumerate(shapes.items()):
+        operands = [rng.integers(-9, 9, s).astype(("i4", "i8")[i % 2]) for s in sizes]
+        case("einsum_integers_%d" % i, "Einsum", operands, [np.einsum(equation.replace(" ", ""), *operands)], 12, equation=equation)
+    case("einsum_integers_wide", "Einsum", [rng.integers(0, 2, (5000, 1)), rng.integers(0, 2, (1, 5000))], [np.zeros((1, 1), "i8")], 12,
+         equation="ij,jk->ik", refused="25000000 products of integers are more than 16777216")
     x, y = normal(3, 4), normal(5, 2)
     case("einsum_sizes", "Einsum", [x, y], [x], 12, equation="ij,jk->ik", refused="dimension j has two sizes")
     case("einsum_letter", "Einsum", [x], [x], 12, equation="ij->ijk", refused="is in no operand")
