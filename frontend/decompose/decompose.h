@@ -68,6 +68,9 @@ bool tg_must_compose(const tg_node *node);
 
 /* Attribute AXIS in [0, rank). */
 tg_status tg_compose_axis(const tg_node *node, int rank, int *out_axis, tg_diag *diag);
+/* The first or last place along axis of the largest or smallest element, of the first NaN if there is one: I64,
+ * the axis kept. */
+tg_value *tg_compose_place(tg_build *b, tg_value *x, int axis, bool largest, bool last);
 /* So many elements are built with at most; more is refused. */
 tg_status tg_compose_bounded(double elements, tg_diag *diag);
 /* The elements of a constant operand as integers, at most `most`: their count; -1: it is none. */

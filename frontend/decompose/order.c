@@ -12,9 +12,7 @@ static tg_status check_data(const tg_value *x, tg_diag *diag) {
   return tg_fail(diag, TG_INVALID, "element type %s is not supported here", tg_dtype_name(x->dtype));
 }
 
-/* The first or last place along axis of the largest or smallest element, of the first NaN if there is one: I64,
- * the axis kept. */
-static tg_value *place_of(tg_build *b, tg_value *x, int axis, bool largest, bool last) {
+tg_value *tg_compose_place(tg_build *b, tg_value *x, int axis, bool largest, bool last) {
   int64_t count = x->dims[axis].size;
   if (tg_dtype_is_float(x->dtype) && x->dtype != TG_F64) x = f32(b, x);
   tg_value *top = tg_build_reduce(b, largest ? TG_OP_REDUCE_MAX : TG_OP_REDUCE_MIN, x, 1u << axis);
@@ -45,8 +43,8 @@ tg_status tg_make_arg(tg_build *b, tg_node *node, tg_value **results, tg_diag *d
     return TG_OK;
   }
   if (check_data(x, diag)) return TG_INVALID;
-  tg_value *place =
-      place_of(b, x, axis, node->op == TG_OP_ARG_MAX, tg_attr_int(node, TG_ATTR_SELECT_LAST_INDEX) != 0);
+  tg_value *place = tg_compose_place(b, x, axis, node->op == TG_OP_ARG_MAX,
+                                     tg_attr_int(node, TG_ATTR_SELECT_LAST_INDEX) != 0);
   results[0] = tg_attr_int(node, TG_ATTR_KEEPDIMS) ? place : tg_build_drop(b, place, axis);
   return TG_OK;
 }
@@ -66,7 +64,7 @@ tg_status tg_make_hardmax(tg_build *b, tg_node *node, tg_value **results, tg_dia
     rows = tg_build_reshape(b, x, 2, matrix);
     axis = 1;
   }
-  tg_value *place = place_of(b, rows, axis, true, false);
+  tg_value *place = tg_compose_place(b, rows, axis, true, false);
   tg_value *hot = tg_build_binary(b, TG_OP_EQUAL, place,
                                   tg_build_positions(b, place, rows->dims[axis].size, axis, rows->rank));
   results[0] = tg_build_reshape_like(b, tg_build_cast(b, hot, x->dtype), x);

@@ -201,6 +201,7 @@ tg_status tg_import_adapt(tg_import *import, const Onnx__NodeProto *proto, tg_no
   case TG_OP_RANDOM_UNIFORM:
   case TG_OP_RANDOM_UNIFORM_LIKE:
   case TG_OP_BERNOULLI:
+  case TG_OP_MULTINOMIAL:
   case TG_OP_EYE_LIKE: return adapt_dtype(import, proto, node);
   case TG_OP_SELU: adapt_selu(import, proto, node); return TG_OK;
   case TG_OP_CONSTANT_OF_SHAPE: return adapt_constant_of_shape(import, proto, node);

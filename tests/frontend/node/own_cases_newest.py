@@ -360,6 +360,16 @@ def random_numbers(kit):
     share = ("ConstantOfShape", ["n"], ["p"], dict(value=kit.tensor(np.array([0.3], "f4"))))
     check("bernoulli", [("Constant", [], ["n"], dict(value_ints=[n])), share, ("Bernoulli", ["p"], ["r"], dict(seed=1.0))], "r",
           0.3 - 0.46 * error, 0.3 + 0.46 * error)
+    # Of weights 1, 2 and 5 an eighth, a quarter, five eighths; of no weight but one always that.
+    shares, of_row = np.log(np.array([[1, 2, 5]], "f4")), np.sqrt(0.25 / n)
+    for label, share in enumerate((0.125, 0.25, 0.625)):
+        nodes = [("Constant", [], ["p"], dict(value=kit.tensor(shares))), ("Multinomial", ["p"], ["r"], dict(sample_size=n, seed=2.0)),
+                 ("Constant", [], ["label"], dict(value=kit.tensor(np.array(label, "i4")))), ("Equal", ["r", "label"], ["e"], {}), ("Cast", ["e"], ["f"], dict(to=1))]
+        check("multinomial_%d" % label, nodes, "f", share - 5 * of_row, share + 5 * of_row)
+    only = np.full((3, 4), -np.inf, "f4")
+    only[[0, 1, 2], [2, 0, 3]] = 0.5
+    kit.case("multinomial_one", "Multinomial", [only], [np.repeat([[2], [0], [3]], 5, 1)], 17, sample_size=5, dtype=7)
+    kit.case("multinomial_rank", "Multinomial", [only[0]], [np.zeros(1, "i4")], 17, refused="are not supported")
     for seed, same in ((5.0, True), (6.0, False)):
         nodes = [normal, ("RandomNormalLike", ["r"], ["q"], dict(mean=2.0, scale=3.0, seed=seed)), ("Equal", ["r", "q"], ["e"], {}), ("Cast", ["e"], ["f"], dict(to=1))]
         check("seed_%d" % seed, nodes, "f", 0.999 if same else -0.001, 1.001 if same else 0.01)
