@@ -1,4 +1,4 @@
-/* If, Loop and Scan: their bodies in their place, as often as is known when the model is compiled; a body of any other
+/* If, Loop, Scan and SequenceMap: their bodies in their place, as often as is known when the model is compiled; a body of any other
  * operator. What is put there has no types yet; inference goes on with it. */
 #include "frontend/decompose/decompose.h"
 
@@ -371,11 +371,48 @@ static tg_status expand_scan(tg_graph *graph, tg_node *node, tg_diag *diag) {
   return TG_OK;
 }
 
+/* --- SequenceMap --- */
+
+/* The body of each element of operand 0, of the same one of other sequences, and of tensors; what it gives are sequences. */
+static tg_status expand_map(tg_graph *graph, tg_node *node, tg_diag *diag) {
+  const tg_graph *body = node->bodies[0];
+  int own = node->input_count - (int)tg_attr_int(node, TG_ATTR_CAPTURED), results = body->output_count;
+  if (!tg_is_sequence(tg_in(node, 0)))
+    return tg_fail(diag, TG_INVALID, "input 0 is no sequence whose elements are known");
+  int count = tg_in(node, 0)->producer->input_count;
+  if (body->input_count != node->input_count || node->output_count != results)
+    return tg_fail(diag, TG_INVALID, "its body does not fit its operands");
+  for (int i = 1; i < own; i++)
+    if (tg_is_sequence(tg_in(node, i)) && tg_in(node, i)->producer->input_count != count)
+      return tg_fail(diag, TG_INVALID, "sequences of %d and %d elements", count,
+                     tg_in(node, i)->producer->input_count);
+  if (tg_check_sequence_room(graph, results, count * results, diag)) return TG_INVALID;
+  tg_value **inputs = new_list(graph, body->input_count), **made = new_list(graph, results),
+           **elements = new_list(graph, count * results);
+  body_copy copy = begin(graph, body);
+  for (int e = 0; e < count; e++) {
+    for (int i = 0; i < body->input_count; i++) {
+      tg_value *x = tg_in(node, i);
+      inputs[i] = i < own && tg_is_sequence(x) ? tg_in(x->producer, e) : x;
+    }
+    if (put(graph, &copy, node, inputs, made, diag)) return TG_INVALID;
+    for (int k = 0; k < results; k++) elements[k * count + e] = made[k];
+  }
+  for (int k = 0; k < results; k++) {
+    tg_node *list =
+        tg_graph_add_node(graph, TG_OP_SEQUENCE_CONSTRUCT, node->name, elements + k * count, count, node, -1);
+    tg_build_result(graph, node->outputs[k], tg_out(list));
+  }
+  tg_graph_remove_node(graph, node);
+  return TG_OK;
+}
+
 tg_status tg_expand_control(tg_graph *graph, tg_node *node, tg_diag *diag) {
   const char *where = tg_infer_where(graph, node);
-  tg_status status = node->op == TG_OP_IF     ? expand_if(graph, node, diag)
-                     : node->op == TG_OP_LOOP ? expand_loop(graph, node, diag)
-                                              : expand_scan(graph, node, diag);
+  tg_status status = node->op == TG_OP_IF             ? expand_if(graph, node, diag)
+                     : node->op == TG_OP_LOOP         ? expand_loop(graph, node, diag)
+                     : node->op == TG_OP_SEQUENCE_MAP ? expand_map(graph, node, diag)
+                                                      : expand_scan(graph, node, diag);
   if (status) tg_diag_prefix(diag, "%s", where);
   return status;
 }

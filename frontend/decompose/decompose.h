@@ -40,7 +40,7 @@ tg_status tg_expand_gradient(tg_graph *graph, tg_node *node, tg_diag *diag);
 /* A graph is not unrolled or split up beyond so many nodes. */
 enum { TG_MOST_NODES = 1 << 17 };
 
-/* If, Loop, Scan (control.c) and FlexAttention: each puts the nodes of a body, or one step of it, before the node and removes
+/* If, Loop, Scan, SequenceMap (control.c) and FlexAttention: each puts the nodes of a body, or one step of it, before the node and removes
  * it, perhaps for another one. They have no types yet. */
 tg_status tg_expand_control(tg_graph *graph, tg_node *node, tg_diag *diag);
 tg_status tg_expand_flex_attention(tg_graph *graph, tg_node *node, tg_diag *diag);
@@ -53,6 +53,10 @@ tg_status tg_put_body(tg_graph *graph, const tg_graph *body, tg_node *before, tg
 tg_status tg_expand_sequence(tg_graph *graph, tg_node *node, tg_diag *diag);
 tg_status tg_check_no_sequence(const tg_graph *graph, const tg_node *node, tg_diag *diag);
 tg_status tg_remove_sequences(tg_graph *graph, tg_diag *diag);
+/* Is it one, of elements that are known: the operands of its producer? */
+bool tg_is_sequence(const tg_value *x);
+/* Are `nodes` more and, in sequences, `elements` more within the limits of a graph? These are then counted. */
+tg_status tg_check_sequence_room(tg_graph *graph, int nodes, int elements, tg_diag *diag);
 
 /* A composition builds what the node computes before it, in results[0 ..] of its results (NULL: it has no such
  * result). It checks all that it reads; what an operator of its own refuses is refused. */

@@ -5,6 +5,7 @@ Each group gets a kit: case, graph, rng, f4 and normal as own_cases.py has them.
 import itertools
 
 import numpy as np
+from onnx import helper
 
 
 def linear_attention(kit):
@@ -494,6 +495,31 @@ def shapes(kit):
     kit.graph("split_shape", nodes, [("x", x)], [("y", x.reshape(2, 20, 3))], 13)
 
 
+def mapped_sequences(kit):
+    """SequenceMap: its body of each element, of another sequence's, of a tensor, and of what it captures; its results are sequences."""
+    x, w, node = kit.normal(4, 3), kit.normal(3), kit.node
+
+    def value(name):
+        return helper.make_value_info(name, helper.make_tensor_type_proto(1, None))
+    body = helper.make_graph([node("Mul", ["e", "t"], ["m"]), node("Sub", ["m", "f"], ["d"]), node("Add", ["e", "c"], ["a"])], "body",
+                                  [value(n) for n in "eft"], [value(n) for n in "da"])
+    both = [node("SplitToSequence", ["x"], ["s"], axis=0, keepdims=0), node("Neg", ["x"], ["n"]), node("SplitToSequence", ["n"], ["q"], axis=0, keepdims=0),
+            node("Sigmoid", ["w"], ["c"])]
+    join = [node("ConcatFromSequence", ["r"], ["y"], axis=1, new_axis=1), node("SequenceAt", ["k", "two"], ["z"]), node("SequenceLength", ["k"], ["l"])]
+    wide, c = x.astype("f8"), 1 / (1 + np.exp(-w.astype("f8")))
+    kit.graph("sequence_map", both + [node("SequenceMap", ["s", "q", "w"], ["r", "k"], body=body)] + join, [("x", x), ("w", w)],
+              [("y", kit.f4((wide * w + wide).T)), ("z", kit.f4(wide[2] + c)), ("l", np.array(4))], 17, [("two", np.array(2))])
+    kit.graph("sequence_map_lengths", both + [node("SequenceErase", ["q"], ["p"]), node("SequenceMap", ["s", "p", "w"], ["r", "k"], body=body)] + join,
+              [("x", x), ("w", w)], [("y", x), ("z", w), ("l", np.array(4))], 17, [("two", np.array(2))], "sequences of 4 and 3 elements")
+    kit.graph("sequence_map_of_tensor", both + [node("SequenceMap", ["x", "s", "w"], ["r", "k"], body=body)] + join,
+              [("x", x), ("w", w)], [("y", x), ("z", w), ("l", np.array(4))], 17, [("two", np.array(2))], "input 0 is no sequence")
+    kit.graph("sequence_map_operands", both + [node("SequenceMap", ["s", "w"], ["r", "k"], body=body)] + join,
+              [("x", x), ("w", w)], [("y", x), ("z", w), ("l", np.array(4))], 17, [("two", np.array(2))], "its body does not fit")
+    nothing = [node("SequenceEmpty", [], ["s"]), node("SequenceEmpty", [], ["q"]), node("Sigmoid", ["w"], ["c"]),
+               node("SequenceMap", ["s", "q", "w"], ["r", "k"], body=body), node("SequenceLength", ["k"], ["l"])]
+    kit.graph("sequence_map_of_nothing", nothing, [("w", w)], [("l", np.array(0))], 17)
+
+
 def optionals(kit):
     """An optional is its element, or an operand that is left out."""
     x = kit.normal(2, 3)
@@ -510,4 +536,4 @@ def optionals(kit):
 
 
 GROUPS = (optionals, linear_attention, causal_convolutions, caches, frames, col2im, pools_with_places, norms_of_windows, regions, deformed, determinants, mel_bands, extremes,
-          random_numbers, sequences, clipped_layers, coupled_gates, shapes)
+          random_numbers, sequences, mapped_sequences, clipped_layers, coupled_gates, shapes)
