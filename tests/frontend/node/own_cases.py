@@ -510,6 +510,15 @@ def powers():
     case("clip_integers", "Clip", [whole, np.array(-3, "i4"), np.array(4, "i4")], [np.clip(whole, -3, 4)], 13)
     case("relu_integers", "Relu", [whole], [np.maximum(whole, 0)], 14)
     case("relu_bytes", "Relu", [whole.astype("i1")], [np.maximum(whole.astype("i1"), 0)], 14)
+    # A bound that is not given is the type's largest number.
+    for kind, most in (("f2", 65504), ("f4", np.finfo("f4").max), ("f8", np.inf)):
+        ends = np.array([np.inf, -np.inf, np.nan, 3, -5], kind)
+        low = np.array(-1, kind)
+        case("clip_ends_" + kind, "Clip", [ends], [np.clip(ends, -most, most).astype(kind)], 13)
+        case("clip_low_" + kind, "Clip", [ends, low], [np.clip(ends, -1, most).astype(kind)], 13, constants=(1,))
+        case("clip_high_" + kind, "Clip", [ends, None, low], [np.clip(ends, -most, -1).astype(kind)], 13, constants=(2,))
+        graph("clip_arriving_" + kind, [helper.make_node("ReduceSum", ["l"], ["low"], keepdims=0), helper.make_node("Clip", ["x", "low"], ["y"])],
+              [("x", ends), ("l", np.full(2, -0.5, kind))], [("y", np.clip(ends, -1, most).astype(kind))], 13)
     case("clip_integers_high", "Clip", [whole, None, np.array(4, "i4")], [np.minimum(whole, 4)], 13)
 
 
