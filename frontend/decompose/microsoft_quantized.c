@@ -79,6 +79,23 @@ tg_status tg_make_qlinear_unary(tg_build *b, tg_node *node, tg_value **results, 
   return requantized(b, node, x, 3, tg_in(node, 0)->dtype, results, diag);
 }
 
+/* Before opset 13 a Softmax is of all dimensions from its axis on. */
+tg_status tg_make_qlinear_softmax(tg_build *b, tg_node *node, tg_value **results, tg_diag *diag) {
+  const tg_value *x = tg_in(node, 0);
+  tg_value *numbers = dequantized(b, node, 0, diag);
+  int axis;
+  if (!numbers || tg_compose_axis(node, x->rank, &axis, diag)) return TG_INVALID;
+  if (tg_attr_int(node, TG_ATTR_OPSET) < 13) {
+    int64_t matrix[] = {tg_value_elements_between(x, 0, axis), tg_value_elements_between(x, axis, x->rank)};
+    numbers = tg_build_reshape(b, numbers, 2, matrix);
+    axis = 1;
+  }
+  tg_node *softmax = tg_graph_add_node(b->graph, TG_OP_SOFTMAX, b->name, &numbers, 1, b->before, -1);
+  tg_attr_set_int(softmax, TG_ATTR_AXIS, axis);
+  tg_value *y = tg_build_finish(b, softmax);
+  return b->failed ? TG_OK : requantized(b, node, tg_build_reshape_like(b, y, x), 3, x->dtype, results, diag);
+}
+
 /* Of the numbers that the integers stand for, as ONNX Runtime pools them. */
 tg_status tg_make_qlinear_pool(tg_build *b, tg_node *node, tg_value **results, tg_diag *diag) {
   static const tg_attr_key lists[] = {TG_ATTR_KERNEL_SHAPE, TG_ATTR_STRIDES, TG_ATTR_PADS};
