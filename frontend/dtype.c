@@ -2,6 +2,7 @@
 
 #include "frontend/base/float_formats.h"
 
+#include <float.h>
 #include <math.h>
 #include <string.h>
 
@@ -34,6 +35,13 @@ tg_narrow_format tg_dtype_narrow(tg_dtype dtype) {
 }
 bool tg_dtype_is_integer(tg_dtype dtype) { return table[dtype].class == INTEGER; }
 bool tg_dtype_is_signed(tg_dtype dtype) { return tg_dtype_is_integer(dtype) && table[dtype].name[0] == 'i'; }
+double tg_largest_float(tg_dtype dtype) {
+  return dtype == TG_F64    ? INFINITY
+         : dtype == TG_F16  ? 65504
+         : dtype == TG_BF16 ? 0x1.fep127
+                            : (double)FLT_MAX;
+}
+
 float tg_inexact_mark(tg_dtype dtype) {
   return dtype == TG_F16 ? -0x1.5ap-14f : dtype == TG_BF16 ? -0x1.5ap-97f : -0x1.5a5a5ap-97f;
 }

@@ -31,6 +31,8 @@ bool tg_dtype_is_signed(tg_dtype dtype);       /* i* */
 tg_dtype tg_dtype_from_name(const char *name); /* TG_NONE when unknown */
 tg_dtype tg_dtype_from_onnx(int64_t number);   /* TG_NONE when unknown */
 int tg_dtype_to_onnx(tg_dtype dtype);          /* 0 where ONNX has none */
+/* The largest finite number of f32, bf16, f16; of f64, which is rounded to FP32, infinity. */
+double tg_largest_float(tg_dtype dtype);
 /* A number of the format that no model gives in all of an output: integers passed what the array computes exactly. */
 float tg_inexact_mark(tg_dtype dtype);
 

@@ -1,4 +1,4 @@
-/* If, Loop and Scan: their bodies in their place, as often as is known when the model is compiled; a body of any other
+/* If, Loop, Scan and SequenceMap: their bodies in their place, as often as is known when the model is compiled; a body of any other
  * operator. What is put there has no types yet; inference goes on with it. */
 #include "frontend/decompose/decompose.h"
 
@@ -89,6 +89,17 @@ static tg_value *stacked(tg_graph *graph, tg_value *const *steps, int count, int
   return tg_out(concat);
 }
 
+/* What no step stacks along a new dimension `axis`: a step's result, and nothing of it. */
+static tg_value *stacked_none(tg_graph *graph, tg_value *result, int64_t axis, tg_node *before) {
+  static const int64_t none = 0;
+  tg_value *one = with_axis(graph, TG_OP_UNSQUEEZE, result, axis, before);
+  tg_node *slice = tg_graph_add_node(graph, TG_OP_SLICE, before->name, &one, 1, before, -1);
+  tg_attr_set_ints(graph, slice, TG_ATTR_STARTS, &none, 1);
+  tg_attr_set_ints(graph, slice, TG_ATTR_ENDS, &none, 1);
+  tg_attr_set_ints(graph, slice, TG_ATTR_AXES, &axis, 1);
+  return tg_out(slice);
+}
+
 static tg_value **new_list(tg_graph *graph, int count) {
   return TG_NEW_ARRAY(graph->arena, tg_value *, (size_t)count + 1);
 }
@@ -166,7 +177,6 @@ typedef struct loop {
 static tg_status stack_nothing(tg_graph *graph, tg_node *node, const loop *l, tg_diag *diag) {
   const tg_graph *body = node->bodies[0];
   tg_value **inputs = new_list(graph, body->input_count), **results = new_list(graph, body->output_count);
-  static const int64_t none = 0;
   inputs[0] = tg_graph_add_scalar(graph, "step", TG_I64, 0);
   inputs[1] = tg_graph_add_scalar(graph, "condition", TG_BOOL, 1);
   for (int i = 2; i < body->input_count; i++) inputs[i] = tg_in(node, i);
@@ -174,12 +184,7 @@ static tg_status stack_nothing(tg_graph *graph, tg_node *node, const loop *l, tg
   if (put(graph, &copy, node, inputs, results, diag)) return TG_INVALID;
   for (int i = l->states; i < node->output_count; i++) {
     if (!(node->outputs[i]->use_count || node->outputs[i]->output_count)) continue;
-    tg_value *one = with_axis(graph, TG_OP_UNSQUEEZE, results[1 + i], 0, node);
-    tg_node *slice = tg_graph_add_node(graph, TG_OP_SLICE, node->name, &one, 1, node, -1);
-    tg_attr_set_ints(graph, slice, TG_ATTR_STARTS, &none, 1);
-    tg_attr_set_ints(graph, slice, TG_ATTR_ENDS, &none, 1);
-    tg_attr_set_ints(graph, slice, TG_ATTR_AXES, &none, 1);
-    tg_build_result(graph, node->outputs[i], tg_out(slice));
+    tg_build_result(graph, node->outputs[i], stacked_none(graph, results[1 + i], 0, node));
   }
   return TG_OK;
 }
@@ -288,10 +293,20 @@ static tg_status measure_scan(tg_node *node, scan *s, tg_diag *diag) {
     if (i && x->dims[axis].size != s->steps) return tg_fail(diag, TG_INVALID, "its inputs differ in length");
     s->steps = x->dims[axis].size;
   }
-  if (s->steps < 1 || s->steps > MOST_STEPS)
-    return tg_fail(diag, TG_INVALID, "%" PRId64 " steps are not supported, 1 to %d are", s->steps,
+  if (s->steps > MOST_STEPS)
+    return tg_fail(diag, TG_INVALID, "%" PRId64 " steps are not supported, %d at most are", s->steps,
                    MOST_STEPS);
   return TG_OK;
+}
+
+/* An element of zeros for an input that has none. */
+static tg_value *made_up(tg_graph *graph, tg_node *node, const tg_value *x, int64_t axis, bool batched) {
+  int64_t sizes[TG_MAX_RANK], count = 0;
+  for (int d = batched; d < x->rank; d++)
+    if (d != axis) sizes[count++] = x->dims[d].size;
+  tg_value *operands[] = {tg_graph_add_scalar(graph, "zero", x->dtype, 0),
+                          tg_graph_add_constant(graph, "sizes", TG_I64, 1, &count, sizes, false)};
+  return tg_out(tg_graph_add_node(graph, TG_OP_EXPAND, node->name, operands, 2, node, -1));
 }
 
 /* Element `at` of the scanned input `i`. */
@@ -299,6 +314,7 @@ static tg_value *scanned(tg_graph *graph, tg_node *node, const scan *s, int i, i
   tg_value *x = tg_in(node, s->first + s->states + i);
   int64_t axis = s->batched ? 1 : nth(node, TG_ATTR_SCAN_INPUT_AXES, i), end = at + 1;
   if (axis < 0) axis += x->rank;
+  if (!s->steps) return made_up(graph, node, x, axis, s->batched);
   tg_node *slice = tg_graph_add_node(graph, TG_OP_SLICE, node->name, &x, 1, node, -1);
   tg_attr_set_ints(graph, slice, TG_ATTR_STARTS, &at, 1);
   tg_attr_set_ints(graph, slice, TG_ATTR_ENDS, &end, 1);
@@ -307,16 +323,20 @@ static tg_value *scanned(tg_graph *graph, tg_node *node, const scan *s, int i, i
   return s->batched ? with_axis(graph, TG_OP_SQUEEZE, one, 0, node) : one;
 }
 
+/* What the steps give of the body's result `k` behind the states. */
+static tg_value *all_steps(tg_graph *graph, tg_node *node, const scan *s, int k, tg_value *const *collected) {
+  int64_t axis = s->batched ? 0 : nth(node, TG_ATTR_SCAN_OUTPUT_AXES, k);
+  bool reverse = !s->batched && nth(node, TG_ATTR_SCAN_OUTPUT_DIRECTIONS, k);
+  if (!s->steps) return stacked_none(graph, collected[k], axis, node);
+  tg_value **steps = new_list(graph, (int)s->steps);
+  for (int64_t t = 0; t < s->steps; t++) steps[t] = collected[t * s->scans + k];
+  return stacked(graph, steps, (int)s->steps, axis, reverse, node);
+}
+
 static void finish_scan(tg_graph *graph, tg_node *node, const scan *s, tg_value *const *states,
                         tg_value *const *collected) {
-  tg_value **steps = new_list(graph, (int)s->steps);
   for (int i = 0; i < node->output_count; i++) {
-    tg_value *result = i < s->states ? states[i] : NULL;
-    int k = i - s->states;
-    for (int64_t t = 0; !result && t < s->steps; t++) steps[t] = collected[t * s->scans + k];
-    if (!result)
-      result = stacked(graph, steps, (int)s->steps, s->batched ? 0 : nth(node, TG_ATTR_SCAN_OUTPUT_AXES, k),
-                       !s->batched && nth(node, TG_ATTR_SCAN_OUTPUT_DIRECTIONS, k), node);
+    tg_value *result = i < s->states ? states[i] : all_steps(graph, node, s, i - s->states, collected);
     if (s->batched) result = with_axis(graph, TG_OP_UNSQUEEZE, result, 0, node);
     tg_build_result(graph, node->outputs[i], result);
   }
@@ -329,13 +349,13 @@ static tg_status expand_scan(tg_graph *graph, tg_node *node, tg_diag *diag) {
   const tg_graph *body = node->bodies[0];
   tg_value **states = new_list(graph, s.states), **inputs = new_list(graph, body->input_count),
            **results = new_list(graph, body->output_count),
-           **collected = new_list(graph, (int)s.steps * s.scans);
+           **collected = new_list(graph, ((int)s.steps + !s.steps) * s.scans);
   body_copy copy = begin(graph, body);
   for (int i = 0; i < s.states; i++) {
     states[i] = tg_in(node, s.first + i);
     if (s.batched) states[i] = with_axis(graph, TG_OP_SQUEEZE, states[i], 0, node);
   }
-  for (int64_t t = 0; t < s.steps; t++) {
+  for (int64_t t = 0; t < s.steps || !t; t++) { /* without steps one for the shapes of what it collects */
     for (int i = 0; i < s.states; i++) inputs[i] = states[i];
     for (int i = 0; i < s.scanned; i++) {
       bool back = nth(node, s.batched ? TG_ATTR_DIRECTIONS : TG_ATTR_SCAN_INPUT_DIRECTIONS, i) != 0;
@@ -344,18 +364,55 @@ static tg_status expand_scan(tg_graph *graph, tg_node *node, tg_diag *diag) {
     for (int i = 0; i < s.captured; i++)
       inputs[s.states + s.scanned + i] = tg_in(node, s.first + s.states + s.scanned + i);
     if (put(graph, &copy, node, inputs, results, diag)) return TG_INVALID;
-    for (int i = 0; i < s.states; i++) states[i] = results[i];
+    for (int i = 0; i < s.states && s.steps; i++) states[i] = results[i];
     for (int i = 0; i < s.scans; i++) collected[t * s.scans + i] = results[s.states + i];
   }
   finish_scan(graph, node, &s, states, collected);
   return TG_OK;
 }
 
+/* --- SequenceMap --- */
+
+/* The body of each element of operand 0, of the same one of other sequences, and of tensors; what it gives are sequences. */
+static tg_status expand_map(tg_graph *graph, tg_node *node, tg_diag *diag) {
+  const tg_graph *body = node->bodies[0];
+  int own = node->input_count - (int)tg_attr_int(node, TG_ATTR_CAPTURED), results = body->output_count;
+  if (!tg_is_sequence(tg_in(node, 0)))
+    return tg_fail(diag, TG_INVALID, "input 0 is no sequence whose elements are known");
+  int count = tg_in(node, 0)->producer->input_count;
+  if (body->input_count != node->input_count || node->output_count != results)
+    return tg_fail(diag, TG_INVALID, "its body does not fit its operands");
+  for (int i = 1; i < own; i++)
+    if (tg_is_sequence(tg_in(node, i)) && tg_in(node, i)->producer->input_count != count)
+      return tg_fail(diag, TG_INVALID, "sequences of %d and %d elements", count,
+                     tg_in(node, i)->producer->input_count);
+  if (tg_check_sequence_room(graph, results, count * results, diag)) return TG_INVALID;
+  tg_value **inputs = new_list(graph, body->input_count), **made = new_list(graph, results),
+           **elements = new_list(graph, count * results);
+  body_copy copy = begin(graph, body);
+  for (int e = 0; e < count; e++) {
+    for (int i = 0; i < body->input_count; i++) {
+      tg_value *x = tg_in(node, i);
+      inputs[i] = i < own && tg_is_sequence(x) ? tg_in(x->producer, e) : x;
+    }
+    if (put(graph, &copy, node, inputs, made, diag)) return TG_INVALID;
+    for (int k = 0; k < results; k++) elements[k * count + e] = made[k];
+  }
+  for (int k = 0; k < results; k++) {
+    tg_node *list =
+        tg_graph_add_node(graph, TG_OP_SEQUENCE_CONSTRUCT, node->name, elements + k * count, count, node, -1);
+    tg_build_result(graph, node->outputs[k], tg_out(list));
+  }
+  tg_graph_remove_node(graph, node);
+  return TG_OK;
+}
+
 tg_status tg_expand_control(tg_graph *graph, tg_node *node, tg_diag *diag) {
   const char *where = tg_infer_where(graph, node);
-  tg_status status = node->op == TG_OP_IF     ? expand_if(graph, node, diag)
-                     : node->op == TG_OP_LOOP ? expand_loop(graph, node, diag)
-                                              : expand_scan(graph, node, diag);
+  tg_status status = node->op == TG_OP_IF             ? expand_if(graph, node, diag)
+                     : node->op == TG_OP_LOOP         ? expand_loop(graph, node, diag)
+                     : node->op == TG_OP_SEQUENCE_MAP ? expand_map(graph, node, diag)
+                                                      : expand_scan(graph, node, diag);
   if (status) tg_diag_prefix(diag, "%s", where);
   return status;
 }

@@ -222,7 +222,8 @@ tg_status tg_graph_infer(tg_graph *graph, tg_diag *diag) {
       if (attends ? tg_expand_flex_attention(graph, node, diag) : tg_expand_control(graph, node, diag))
         return TG_INVALID;
       node_next = before ? before->next : graph->first;
-    } else if (node->op == TG_OP_EINSUM && !tg_is_plain_einsum(node)) {
+    } else if (node->op == TG_OP_EINSUM &&
+               (!tg_is_plain_einsum(node) || tg_dtype_is_integer(tg_in(node, 0)->dtype))) {
       tg_node *before = node->previous;
       const char *where = tg_infer_where(graph, node);
       if (tg_split_einsum(graph, node, diag)) return tg_diag_prefix(diag, "%s", where), TG_INVALID;

@@ -40,7 +40,7 @@ tg_status tg_expand_gradient(tg_graph *graph, tg_node *node, tg_diag *diag);
 /* A graph is not unrolled or split up beyond so many nodes. */
 enum { TG_MOST_NODES = 1 << 17 };
 
-/* If, Loop, Scan (control.c) and FlexAttention: each puts the nodes of a body, or one step of it, before the node and removes
+/* If, Loop, Scan, SequenceMap (control.c) and FlexAttention: each puts the nodes of a body, or one step of it, before the node and removes
  * it, perhaps for another one. They have no types yet. */
 tg_status tg_expand_control(tg_graph *graph, tg_node *node, tg_diag *diag);
 tg_status tg_expand_flex_attention(tg_graph *graph, tg_node *node, tg_diag *diag);
@@ -53,6 +53,10 @@ tg_status tg_put_body(tg_graph *graph, const tg_graph *body, tg_node *before, tg
 tg_status tg_expand_sequence(tg_graph *graph, tg_node *node, tg_diag *diag);
 tg_status tg_check_no_sequence(const tg_graph *graph, const tg_node *node, tg_diag *diag);
 tg_status tg_remove_sequences(tg_graph *graph, tg_diag *diag);
+/* Is it one, of elements that are known: the operands of its producer? */
+bool tg_is_sequence(const tg_value *x);
+/* Are `nodes` more and, in sequences, `elements` more within the limits of a graph? These are then counted. */
+tg_status tg_check_sequence_room(tg_graph *graph, int nodes, int elements, tg_diag *diag);
 
 /* A composition builds what the node computes before it, in results[0 ..] of its results (NULL: it has no such
  * result). It checks all that it reads; what an operator of its own refuses is refused. */
@@ -68,6 +72,9 @@ bool tg_must_compose(const tg_node *node);
 
 /* Attribute AXIS in [0, rank). */
 tg_status tg_compose_axis(const tg_node *node, int rank, int *out_axis, tg_diag *diag);
+/* The first or last place along axis of the largest or smallest element, of the first NaN if there is one: I64,
+ * the axis kept. */
+tg_value *tg_compose_place(tg_build *b, tg_value *x, int axis, bool largest, bool last);
 /* So many elements are built with at most; more is refused. */
 tg_status tg_compose_bounded(double elements, tg_diag *diag);
 /* The elements of a constant operand as integers, at most `most`: their count; -1: it is none. */

@@ -1,12 +1,12 @@
 /* Einsums of any form as such of one or two operands, whose letters stand once in each term and are of both operands or
- * of the result. */
+ * of the result; of integers as products of elements and their sums. */
 #include "frontend/decompose/compose.h"
 
 #include <ctype.h>
 #include <stdio.h>
 #include <string.h>
 
-enum { MOST = 16, LETTERS = 128 };
+enum { MOST = 16, LETTERS = 128, MOST_PRODUCTS = 1 << 24 /* of integers */ };
 
 typedef struct einsum {
   int count;
@@ -172,6 +172,47 @@ static tg_value *einsum_of(tg_build *b, const einsum *e, int count, const char *
   return tg_out(made);
 }
 
+/* x with letters `from`, which stand once, in the order of `to`, which has them all, and dimensions of 1 for the others. */
+static tg_value *spread(tg_build *b, tg_value *x, const char *from, const char *to) {
+  int64_t perm[TG_MAX_RANK];
+  int count = 0;
+  for (const char *c = to; *c; c++)
+    if (strchr(from, *c)) perm[count++] = strchr(from, *c) - from;
+  x = tg_build_transpose(b, x, perm);
+  for (int d = 0; to[d]; d++)
+    if (!strchr(from, to[d])) x = tg_build_insert(b, x, d);
+  return x;
+}
+
+/* Of the first `count` operands, which are integers, what has letters `left`. */
+static tg_status whole_einsum(tg_build *b, const einsum *e, int count, const char *left, tg_value **out,
+                              tg_diag *diag) {
+  char all[TG_MAX_RANK + 1] = "";
+  double elements = 1;
+  bool fits = true;
+  for (const char *c = left; *c; c++) append(all, *c);
+  for (int i = 0; i < count; i++)
+    for (const char *c = e->term[i]; fits && *c; c++)
+      if (!strchr(all, *c)) fits = append(all, *c);
+  if (!fits) return tg_fail(diag, TG_INVALID, "a product has more than %d dimensions", TG_MAX_RANK);
+  for (const char *c = all; *c; c++) elements *= (double)e->size[(int)*c];
+  if (elements > MOST_PRODUCTS)
+    return tg_fail(diag, TG_INVALID, "%.0f products of integers are more than %d", elements, MOST_PRODUCTS);
+  tg_value *y = spread(b, e->operands[0], e->term[0], all);
+  if (count > 1) y = mul(b, y, spread(b, e->operands[1], e->term[1], all));
+  for (int d = (int)strlen(all) - 1; d >= (int)strlen(left) && !b->failed; d--)
+    y = tg_build_drop(b, tg_build_reduce(b, TG_OP_REDUCE_SUM, y, 1u << d), d);
+  *out = y;
+  return b->failed ? tg_fail(diag, TG_INVALID, "%s", b->diag->message) : TG_OK;
+}
+
+static tg_status einsum_or_whole(tg_build *b, const einsum *e, int count, const char *left, tg_value **out,
+                                 tg_diag *diag) {
+  if (tg_dtype_is_integer(e->operands[0]->dtype)) return whole_einsum(b, e, count, left, out, diag);
+  *out = einsum_of(b, e, count, left);
+  return TG_OK;
+}
+
 /* Letters of the first two operands that the others or the result have. */
 static tg_status left_of(const einsum *e, char *left, tg_diag *diag) {
   bool fits = true;
@@ -194,10 +235,12 @@ tg_status tg_split_einsum(tg_graph *graph, tg_node *node, tg_diag *diag) {
                 .keep_formats = true,
                 .diag = &inner};
   einsum e = {0};
-  for (int i = 0; i < node->input_count; i++)
-    if (!tg_dtype_is_float(tg_in(node, i)->dtype) || tg_in(node, i)->dtype != tg_in(node, 0)->dtype)
-      return tg_fail(diag, TG_INVALID, "element type %s is not supported here",
-                     tg_dtype_name(tg_in(node, i)->dtype));
+  for (int i = 0; i < node->input_count; i++) {
+    tg_dtype dtype = tg_in(node, i)->dtype;
+    bool computes = tg_dtype_is_float(dtype) || tg_dtype_is_integer(dtype);
+    if (!computes || dtype != tg_in(node, 0)->dtype)
+      return tg_fail(diag, TG_INVALID, "element type %s is not supported here", tg_dtype_name(dtype));
+  }
   if (read(node, &e, diag) || measure(&e, diag)) return TG_INVALID;
   for (int i = 0; i < e.count; i++)
     if (simplify(&b, &e, i, diag)) return TG_INVALID;
@@ -205,7 +248,7 @@ tg_status tg_split_einsum(tg_graph *graph, tg_node *node, tg_diag *diag) {
   while (e.count > 2) {
     char left[TG_MAX_RANK + 1] = "";
     if (left_of(&e, left, diag)) return TG_INVALID;
-    e.operands[0] = einsum_of(&b, &e, 2, left);
+    if (einsum_or_whole(&b, &e, 2, left, &e.operands[0], diag)) return TG_INVALID;
     strcpy(e.term[0], left);
     e.count--;
     for (int i = 1; i < e.count; i++) {
@@ -213,7 +256,9 @@ tg_status tg_split_einsum(tg_graph *graph, tg_node *node, tg_diag *diag) {
       strcpy(e.term[i], e.term[i + 1]);
     }
   }
-  tg_build_result(graph, tg_out(node), einsum_of(&b, &e, e.count, e.result));
+  tg_value *y;
+  if (einsum_or_whole(&b, &e, e.count, e.result, &y, diag)) return TG_INVALID;
+  tg_build_result(graph, tg_out(node), y);
   tg_graph_remove_node(graph, node);
   return TG_OK;
 }

@@ -50,11 +50,18 @@ tg_status tg_make_mod(tg_build *b, tg_node *node, tg_value **results, tg_diag *d
   return TG_OK;
 }
 
+/* The bound that Clip has where none is given; NULL: none. */
+static tg_value *largest(tg_build *b, const tg_value *x, bool negative) {
+  if (!tg_dtype_is_float(x->dtype) || x->dtype == TG_F64) return NULL;
+  double most = tg_largest_float(x->dtype);
+  return tg_build_number_like(b, x, negative ? -most : most);
+}
+
 /* Bounds of integers, or such as arrive with a run. */
 tg_status tg_make_clip(tg_build *b, tg_node *node, tg_value **results, tg_diag *diag) {
   tg_value *x = tg_in(node, 0), *y = x;
   for (int i = 1; i < 3; i++) {
-    tg_value *bound = tg_in(node, i);
+    tg_value *bound = tg_in(node, i) ? tg_in(node, i) : largest(b, x, i == 1);
     if (!bound) continue;
     if (bound->dtype != x->dtype || x->dtype == TG_BOOL || tg_value_elements(bound) != 1)
       return tg_fail(diag, TG_INVALID, "%s is no single number of the data's type", i == 1 ? "min" : "max");

@@ -1,17 +1,12 @@
 /* Attention and products of quantized weights in the domain com.microsoft, as decoders of ONNX Runtime's tools have them. */
 #include "frontend/base/math.h"
 #include "frontend/decompose/attention.h"
+#include "frontend/decompose/quantize.h"
 
 #include <inttypes.h>
 #include <math.h>
 
 /* --- MatMulNBits --- */
-
-/* Element `i` of a stream of elements of `bits`, the low bits of a byte first. */
-static unsigned unpacked(const uint8_t *bytes, int64_t i, int bits) {
-  int64_t at = i * bits;
-  return (unsigned)bytes[at / 8] >> at % 8 & ((1u << bits) - 1);
-}
 
 /* Operands B [N, blocks, bytes], scales and zero points as the weights [K, N] that they stand for; K in blocks. */
 typedef struct quantized {
@@ -72,7 +67,7 @@ static float zero_point(const quantized *q, const tg_value *zeros, int64_t row, 
   if (!zeros) return (float)(1 << (q->bits - 1));
   if (zeros->dtype != TG_U8) return tg_load_f32(zeros->data, zeros->dtype, (size_t)(row * q->blocks + block));
   const uint8_t *bytes = zeros->data;
-  return (float)unpacked(bytes + row * ((q->blocks * q->bits + 7) / 8), block, q->bits);
+  return (float)tg_unpacked(bytes + row * ((q->blocks * q->bits + 7) / 8), block, q->bits);
 }
 
 tg_status tg_make_matmul_bits(tg_build *b, tg_node *node, tg_value **results, tg_diag *diag) {
@@ -89,7 +84,7 @@ tg_status tg_make_matmul_bits(tg_build *b, tg_node *node, tg_value **results, tg
     for (int64_t k = 0; k < q.k; k++) {
       int64_t group = group_of(&q, k);
       const uint8_t *at = (const uint8_t *)tg_in(node, 1)->data + (row * q.blocks + k / q.block) * bytes;
-      float code = (float)unpacked(at, k % q.block, q.bits),
+      float code = (float)tg_unpacked(at, k % q.block, q.bits),
             scale = tg_load_f32(scales->data, scales->dtype, (size_t)(row * q.blocks + group));
       tg_store_f32((void *)weights->data, x->dtype, (size_t)(k * q.n + row),
                    (code - zero_point(&q, tg_in(node, 3), row, group)) * scale);

@@ -1,4 +1,5 @@
 /* Operators on quantized tensors of the domain com.microsoft, as ONNX Runtime's quantization tools write them. */
+#include "frontend/base/math.h"
 #include "frontend/decompose/quantize.h"
 
 #include <inttypes.h>
@@ -76,6 +77,23 @@ tg_status tg_make_qlinear_unary(tg_build *b, tg_node *node, tg_value **results, 
     x = tg_build_where(b, with(b, TG_OP_LESS, x, 0), times(b, x, alpha), x);
   }
   return requantized(b, node, x, 3, tg_in(node, 0)->dtype, results, diag);
+}
+
+/* Before opset 13 a Softmax is of all dimensions from its axis on. */
+tg_status tg_make_qlinear_softmax(tg_build *b, tg_node *node, tg_value **results, tg_diag *diag) {
+  const tg_value *x = tg_in(node, 0);
+  tg_value *numbers = dequantized(b, node, 0, diag);
+  int axis;
+  if (!numbers || tg_compose_axis(node, x->rank, &axis, diag)) return TG_INVALID;
+  if (tg_attr_int(node, TG_ATTR_OPSET) < 13) {
+    int64_t matrix[] = {tg_value_elements_between(x, 0, axis), tg_value_elements_between(x, axis, x->rank)};
+    numbers = tg_build_reshape(b, numbers, 2, matrix);
+    axis = 1;
+  }
+  tg_node *softmax = tg_graph_add_node(b->graph, TG_OP_SOFTMAX, b->name, &numbers, 1, b->before, -1);
+  tg_attr_set_int(softmax, TG_ATTR_AXIS, axis);
+  tg_value *y = tg_build_finish(b, softmax);
+  return b->failed ? TG_OK : requantized(b, node, tg_build_reshape_like(b, y, x), 3, x->dtype, results, diag);
 }
 
 /* Of the numbers that the integers stand for, as ONNX Runtime pools them. */
@@ -167,5 +185,96 @@ tg_status tg_make_qgemm(tg_build *b, tg_node *node, tg_value **results, tg_diag 
   if (b->failed) return TG_OK;
   if (tg_in(node, 7)) return requantized(b, node, y, 7, tg_in(node, 0)->dtype, results, diag);
   results[0] = y;
+  return TG_OK;
+}
+
+/* --- GatherBlockQuantized --- */
+
+/* Constants in blocks along `axis`, each with a scale and a zero point; those of uint8 are packed along their last
+ * dimension, which is that axis. */
+typedef struct blocked_table {
+  const tg_value *data, *scales, *zeros;
+  bool packed;
+  int axis, bits;
+  int64_t block, blocks, sizes[TG_MAX_RANK];
+} blocked_table;
+
+static bool has_sizes(const tg_value *x, int rank, const int64_t *sizes) {
+  bool fits = x->rank == rank;
+  for (int d = 0; fits && d < rank; d++) fits = x->dims[d].size == sizes[d];
+  return fits;
+}
+
+static tg_status read_blocks(const tg_node *node, blocked_table *t, tg_diag *diag) {
+  const tg_value *x = tg_in(node, 0), *zeros = tg_in(node, 3);
+  int64_t bits = tg_attr_int(node, TG_ATTR_BITS), axis = tg_attr_int(node, TG_ATTR_QUANTIZE_AXIS);
+  *t = (blocked_table){.data = x,
+                       .scales = tg_in(node, 2),
+                       .zeros = zeros,
+                       .packed = x->dtype == TG_U8,
+                       .axis = (int)tg_min(tg_max(axis < 0 ? axis + x->rank : axis, -1), TG_MAX_RANK),
+                       .bits = (int)bits,
+                       .block = tg_attr_int(node, TG_ATTR_BLOCK_SIZE)};
+  bool typed = x->dtype == TG_I4 || x->dtype == TG_U4;
+  if (!(t->packed && (bits == 4 || bits == 8)) && !(typed && bits == 4))
+    return tg_fail(diag, TG_INVALID, "data of %s with %" PRId64 " bits are not supported",
+                   tg_dtype_name(x->dtype), bits);
+  if (!tg_value_elements(x)) return tg_fail(diag, TG_INVALID, "its data is empty");
+  if (!x->rank || t->axis < 0 || t->axis >= x->rank || (t->packed && t->axis != x->rank - 1) ||
+      t->block < 1 || t->block > 1 << 24)
+    return tg_fail(diag, TG_INVALID, "blocks of %" PRId64 " along axis %" PRId64 " are not supported",
+                   t->block, axis);
+  int64_t beside[TG_MAX_RANK], packed[TG_MAX_RANK];
+  tg_value_sizes(x, t->sizes);
+  if (t->packed) t->sizes[t->axis] *= 8 / bits;
+  for (int d = 0; d < x->rank; d++) beside[d] = packed[d] = t->sizes[d];
+  beside[t->axis] = packed[t->axis] = t->blocks = tg_div_up(t->sizes[t->axis], t->block);
+  if (t->packed) packed[t->axis] = tg_div_up(t->blocks * bits, 8);
+  bool fits = tg_is_constant(x) && tg_is_constant(t->scales) && tg_dtype_is_float(t->scales->dtype) &&
+              has_sizes(t->scales, x->rank, beside);
+  if (zeros)
+    fits = fits && tg_is_constant(zeros) && zeros->dtype == x->dtype && has_sizes(zeros, x->rank, packed);
+  return fits ? TG_OK
+              : tg_fail(diag, TG_INVALID, "its data, scales or zero points are not constant, or do not fit");
+}
+
+/* Number `along` of the axis in line `line` of `length` numbers each. */
+static float code_of(const blocked_table *t, const tg_value *from, int64_t line, int64_t along, int64_t inner,
+                     int64_t length) {
+  if (!t->packed)
+    return (float)tg_load_i64(from->data, from->dtype,
+                              (size_t)((line / inner * length + along) * inner + line % inner));
+  return (float)tg_unpacked((const uint8_t *)from->data + line * from->dims[t->axis].size, along, t->bits);
+}
+
+tg_status tg_make_gather_block_quantized(tg_build *b, tg_node *node, tg_value **results, tg_diag *diag) {
+  blocked_table t;
+  int64_t axis = tg_attr_int(node, TG_ATTR_GATHER_AXIS), inner = 1, lines = 1;
+  if (read_blocks(node, &t, diag)) return TG_INVALID;
+  int rank = t.data->rank;
+  if (axis < -rank || axis >= rank)
+    return tg_fail(diag, TG_INVALID, "gather_axis %" PRId64 " is outside of rank %d", axis, rank);
+  for (int d = 0; d < rank; d++) {
+    if (d != t.axis) lines *= t.sizes[d];
+    if (d > t.axis) inner *= t.sizes[d];
+  }
+  int64_t length = t.sizes[t.axis];
+  if (tg_compose_bounded((double)lines * (double)length, diag)) return TG_INVALID;
+  tg_value *table = tg_build_constant(b, t.scales->dtype, rank, t.sizes, NULL);
+  float none = t.packed ? (float)(1 << (t.bits - 1)) : 0;
+  for (int64_t line = 0; line < lines; line++)
+    for (int64_t i = 0; i < length; i++) {
+      int64_t at = line / inner * inner, block = i / t.block, in = line % inner;
+      float zero = t.zeros ? code_of(&t, t.zeros, line, block, inner, t.blocks) : none,
+            scale =
+                tg_load_f32(t.scales->data, t.scales->dtype, (size_t)(at * t.blocks + block * inner + in));
+      tg_store_f32((void *)table->data, table->dtype, (size_t)(at * length + i * inner + in),
+                   (code_of(&t, t.data, line, i, inner, length) - zero) * scale);
+    }
+  table->initializer = true;
+  tg_value *operands[] = {table, tg_in(node, 1)};
+  tg_node *gather = tg_graph_add_node(b->graph, TG_OP_GATHER, b->name, operands, 2, b->before, -1);
+  tg_attr_set_int(gather, TG_ATTR_AXIS, axis);
+  results[0] = tg_build_finish(b, gather);
   return TG_OK;
 }

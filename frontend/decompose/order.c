@@ -12,9 +12,7 @@ static tg_status check_data(const tg_value *x, tg_diag *diag) {
   return tg_fail(diag, TG_INVALID, "element type %s is not supported here", tg_dtype_name(x->dtype));
 }
 
-/* The first or last place along axis of the largest or smallest element, of the first NaN if there is one: I64,
- * the axis kept. */
-static tg_value *place_of(tg_build *b, tg_value *x, int axis, bool largest, bool last) {
+tg_value *tg_compose_place(tg_build *b, tg_value *x, int axis, bool largest, bool last) {
   int64_t count = x->dims[axis].size;
   if (tg_dtype_is_float(x->dtype) && x->dtype != TG_F64) x = f32(b, x);
   tg_value *top = tg_build_reduce(b, largest ? TG_OP_REDUCE_MAX : TG_OP_REDUCE_MIN, x, 1u << axis);
@@ -45,8 +43,8 @@ tg_status tg_make_arg(tg_build *b, tg_node *node, tg_value **results, tg_diag *d
     return TG_OK;
   }
   if (check_data(x, diag)) return TG_INVALID;
-  tg_value *place =
-      place_of(b, x, axis, node->op == TG_OP_ARG_MAX, tg_attr_int(node, TG_ATTR_SELECT_LAST_INDEX) != 0);
+  tg_value *place = tg_compose_place(b, x, axis, node->op == TG_OP_ARG_MAX,
+                                     tg_attr_int(node, TG_ATTR_SELECT_LAST_INDEX) != 0);
   results[0] = tg_attr_int(node, TG_ATTR_KEEPDIMS) ? place : tg_build_drop(b, place, axis);
   return TG_OK;
 }
@@ -66,7 +64,7 @@ tg_status tg_make_hardmax(tg_build *b, tg_node *node, tg_value **results, tg_dia
     rows = tg_build_reshape(b, x, 2, matrix);
     axis = 1;
   }
-  tg_value *place = place_of(b, rows, axis, true, false);
+  tg_value *place = tg_compose_place(b, rows, axis, true, false);
   tg_value *hot = tg_build_binary(b, TG_OP_EQUAL, place,
                                   tg_build_positions(b, place, rows->dims[axis].size, axis, rows->rank));
   results[0] = tg_build_reshape_like(b, tg_build_cast(b, hot, x->dtype), x);
@@ -100,6 +98,19 @@ static tg_value *ranks(tg_build *b, tg_value *x, bool largest) {
                        last + 1);
 }
 
+/* Of each line along axis the one element that is chosen. Integers are no sum, which might pass 2^24 for all that is known of
+ * it: the largest of that element and of what is below none of them. */
+static tg_value *only_chosen(tg_build *b, tg_value *chosen, tg_value *x, int axis, bool is_position) {
+  if (!tg_dtype_is_integer(x->dtype)) {
+    tg_value *each = tg_build_where(b, chosen, x, tg_build_number_like(b, x, 0));
+    return tg_build_drop(b, tg_build_reduce(b, TG_OP_REDUCE_SUM, each, 1u << axis), axis);
+  }
+  tg_value *least =
+      is_position ? tg_build_number_like(b, x, 0) : tg_build_reduce(b, TG_OP_REDUCE_MIN, x, 1u << axis);
+  tg_value *each = tg_build_where(b, chosen, x, least);
+  return tg_build_drop(b, tg_build_reduce(b, TG_OP_REDUCE_MAX, each, 1u << axis), axis);
+}
+
 tg_status tg_make_top_k(tg_build *b, tg_node *node, tg_value **results, tg_diag *diag) {
   tg_value *x = tg_in(node, 0), *given = tg_in(node, 1);
   int axis;
@@ -127,9 +138,8 @@ tg_status tg_make_top_k(tg_build *b, tg_node *node, tg_value **results, tg_diag 
   tg_value *from[] = {tg_build_insert(b, rows, last), tg_build_positions(b, &like, n, x->rank, x->rank + 1)};
   for (int i = 0; i < 2; i++) {
     if (i && node->output_count < 2) break;
-    tg_value *each = tg_build_where(b, chosen, from[i], tg_build_number_like(b, from[i], 0));
-    tg_value *sum = tg_build_drop(b, tg_build_reduce(b, TG_OP_REDUCE_SUM, each, 1u << x->rank), x->rank);
-    results[i] = tg_build_cast(b, tg_build_move(b, sum, last, axis), i ? TG_I64 : x->dtype);
+    tg_value *element = only_chosen(b, chosen, from[i], x->rank, i == 1);
+    results[i] = tg_build_cast(b, tg_build_move(b, element, last, axis), i ? TG_I64 : x->dtype);
   }
   return TG_OK;
 }

@@ -4,6 +4,12 @@
 
 #include "frontend/decompose/exact.h"
 
+/* Element `i` of a stream of elements of `bits`, the low bits of a byte first. */
+static inline unsigned tg_unpacked(const uint8_t *bytes, int64_t i, int bits) {
+  int64_t at = i * bits;
+  return (unsigned)bytes[at / 8] >> at % 8 & ((1u << bits) - 1);
+}
+
 /* round(x) + zero, held to a type of at most 16 bits; zero NULL: 0. */
 tg_value *tg_quantized(tg_build *b, tg_value *x, tg_value *zero, tg_dtype dtype);
 

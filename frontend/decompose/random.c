@@ -101,3 +101,29 @@ tg_status tg_make_bernoulli(tg_build *b, tg_node *node, tg_value **results, tg_d
   results[0] = tg_build_cast(b, hit, wanted(node, x->dtype));
   return TG_OK;
 }
+
+/* -log(-log u) for u of the middle of each step, which is neither 0 nor 1: the largest of X and such is drawn as often as
+ * exp(X) has weight. */
+tg_status tg_make_multinomial(tg_build *b, tg_node *node, tg_value **results, tg_diag *diag) {
+  tg_value *x = tg_in(node, 0);
+  tg_dtype dtype = wanted(node, TG_I32);
+  int64_t samples = tg_attr_int(node, TG_ATTR_SAMPLE_SIZE), count = 0;
+  if (x->rank != 2 || !tg_dtype_is_float(x->dtype) || !x->dims[1].size)
+    return tg_fail(diag, TG_INVALID, "data of type %s are not supported",
+                   tg_value_type_text(x, b->graph->arena));
+  if (dtype != TG_I32 && dtype != TG_I64)
+    return tg_fail(diag, TG_INVALID, "element type %s is not supported here", tg_dtype_name(dtype));
+  int64_t sizes[] = {x->dims[0].size, samples, x->dims[1].size};
+  if (count_elements(b, 3, sizes, &count, diag)) return TG_INVALID;
+  if (!count) {
+    results[0] = tg_build_constant(b, dtype, 2, sizes, NULL);
+    return TG_OK;
+  }
+  tg_value *numbers = tg_build_constant(b, TG_F32, 3, sizes, NULL);
+  for (int64_t i = 0; i < count; i++)
+    tg_store_f32((void *)numbers->data, TG_F32, (size_t)i,
+                 (float)-log(-log(drawn(seed_of(node), 0, i) + 0x1p-25)));
+  tg_value *all = add(b, tg_build_insert(b, f32(b, x), 1), numbers);
+  results[0] = tg_build_cast(b, tg_build_drop(b, tg_compose_place(b, all, 2, true, false), 2), dtype);
+  return TG_OK;
+}

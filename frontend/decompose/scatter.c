@@ -17,8 +17,11 @@ static combination combination_of(const tg_node *node) {
 }
 
 static bool computes(const tg_value *x) {
-  return tg_dtype_is_float(x->dtype) || tg_dtype_is_integer(x->dtype);
+  return tg_dtype_is_float(x->dtype) || tg_dtype_is_integer(x->dtype) || x->dtype == TG_BOOL;
 }
+
+/* What is true is 1: sums and maxima of such are Or, products and minima And, by what a Cast back makes of them. */
+static tg_value *as_numbers(tg_build *b, tg_value *x) { return x->dtype == TG_BOOL ? f32(b, x) : x; }
 
 /* Negative indices count from the end. */
 static tg_value *from_begin(tg_build *b, tg_value *i, int64_t size) {
@@ -45,8 +48,13 @@ static tg_value *put(tg_build *b, combination how, tg_value *x, tg_value *hit, t
     last = tg_build_reduce(b, TG_OP_REDUCE_MAX, last, 1u << at);
     hit = tg_build_binary(b, TG_OP_EQUAL, places, last);
   }
-  tg_value *each = tg_build_where(b, hit, updates, tg_build_number_like(b, updates, nothing));
-  tg_value *all = tg_build_drop(b, tg_build_reduce(b, reduce[how], each, 1u << at), at);
+  /* One of several is their maximum where others are what is below none: a sum of integers might pass 2^24. */
+  bool is_one = how == REPLACE && tg_dtype_is_integer(x->dtype);
+  tg_value *others = is_one ? tg_build_reduce(b, TG_OP_REDUCE_MIN, updates, 1u << at)
+                            : tg_build_number_like(b, updates, nothing);
+  tg_value *each = tg_build_where(b, hit, updates, others);
+  tg_op reduction = is_one ? TG_OP_REDUCE_MAX : reduce[how];
+  tg_value *all = tg_build_drop(b, tg_build_reduce(b, reduction, each, 1u << at), at);
   if (how != REPLACE) return tg_build_binary(b, join[how], x, all);
   return tg_build_where(b, with(b, TG_OP_GREATER_OR_EQUAL, tg_build_drop(b, last, at), 0), all, x);
 }
@@ -78,6 +86,9 @@ tg_status tg_make_scatter_elements(tg_build *b, tg_node *node, tg_value **result
   if (!tg_value_elements(indices)) return results[0] = tg_build_unary(b, TG_OP_IDENTITY, x), TG_OK;
   if (tg_compose_bounded((double)tg_value_elements(x) * (double)indices->dims[axis].size, diag))
     return TG_INVALID;
+  tg_dtype dtype = x->dtype;
+  x = as_numbers(b, x);
+  updates = as_numbers(b, updates);
   tg_value *i = from_begin(b, indices, size);
   /* Positions beyond those given go nowhere. */
   int64_t sizes[TG_MAX_RANK];
@@ -92,7 +103,7 @@ tg_status tg_make_scatter_elements(tg_build *b, tg_node *node, tg_value **result
   tg_value *hit = tg_build_binary(b, TG_OP_EQUAL, tg_build_insert(b, i, axis + 1),
                                   tg_build_positions(b, i, size, axis + 1, x->rank + 1));
   tg_value *y = put(b, combination_of(node), x, hit, tg_build_insert(b, updates, axis + 1), axis);
-  results[0] = tg_build_cast(b, y, x->dtype);
+  results[0] = tg_build_cast(b, y, dtype);
   return TG_OK;
 }
 
@@ -126,11 +137,14 @@ tg_status tg_make_scatter_nd(tg_build *b, tg_node *node, tg_value **results, tg_
     return tg_fail(diag, TG_INVALID, "the updates do not fit");
   if (!tuples || !tg_value_elements(x)) return results[0] = tg_build_unary(b, TG_OP_IDENTITY, x), TG_OK;
   int64_t matrix[] = {rows, inner}, each[] = {tuples, inner};
+  tg_dtype dtype = x->dtype;
+  x = as_numbers(b, x);
+  updates = as_numbers(b, updates);
   if (combination_of(node) == SUM && tg_dtype_is_float(x->dtype)) {
     tg_value *operands[] = {tg_build_reshape(b, x, 2, matrix), row_numbers(b, indices, x, 0, (int)depth),
                             tg_build_reshape(b, updates, 2, each)};
     tg_value *sum = tg_build_op(b, TG_OP_SCATTER_ADD, operands, 3);
-    results[0] = tg_build_cast(b, tg_build_reshape_like(b, sum, x), x->dtype);
+    results[0] = tg_build_cast(b, tg_build_reshape_like(b, sum, x), dtype);
     return TG_OK;
   }
   if (tg_compose_bounded((double)tuples * (double)rows * (double)inner, diag)) return TG_INVALID;
@@ -139,7 +153,7 @@ tg_status tg_make_scatter_nd(tg_build *b, tg_node *node, tg_value **results, tg_
   tg_value *hit = tg_build_binary(b, TG_OP_EQUAL, i, tg_build_positions(b, i, rows, 1, 3));
   tg_value *y = put(b, combination_of(node), tg_build_reshape(b, x, 2, matrix), hit,
                     tg_build_reshape(b, updates, 3, source), 0);
-  results[0] = tg_build_cast(b, tg_build_reshape_like(b, y, x), x->dtype);
+  results[0] = tg_build_cast(b, tg_build_reshape_like(b, y, x), dtype);
   return TG_OK;
 }
 

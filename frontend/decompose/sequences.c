@@ -5,13 +5,13 @@
 
 enum { MOST = 4096, MOST_LISTED = 1 << 22 };
 
-static bool is_sequence(const tg_value *x) {
+bool tg_is_sequence(const tg_value *x) {
   return x && x->producer && x->producer->op == TG_OP_SEQUENCE_CONSTRUCT;
 }
 
 /* The elements of operand 0; NULL, as `diag` says: it is no sequence. */
 static const tg_node *elements_of(const tg_node *node, tg_diag *diag) {
-  if (is_sequence(tg_in(node, 0))) return tg_in(node, 0)->producer;
+  if (tg_is_sequence(tg_in(node, 0))) return tg_in(node, 0)->producer;
   tg_fail(diag, TG_INVALID, "input 0 is no sequence whose elements are known");
   return NULL;
 }
@@ -31,12 +31,11 @@ static tg_status read_place(const tg_node *node, int input, int64_t count, bool 
   return tg_fail(diag, TG_INVALID, "its position is outside of %" PRId64, count);
 }
 
-/* Are `nodes` more and, in lists, `elements` more within the limits of a graph? */
-static tg_status check_room(tg_build *b, int nodes, int elements, tg_diag *diag) {
-  if (b->graph->node_count + nodes > TG_MOST_NODES)
+tg_status tg_check_sequence_room(tg_graph *graph, int nodes, int elements, tg_diag *diag) {
+  if (graph->node_count + nodes > TG_MOST_NODES)
     return tg_fail(diag, TG_INVALID, "with its elements there would be more than %d nodes", TG_MOST_NODES);
-  b->graph->listed_count += elements;
-  if (b->graph->listed_count <= MOST_LISTED) return TG_OK;
+  graph->listed_count += elements;
+  if (graph->listed_count <= MOST_LISTED) return TG_OK;
   return tg_fail(diag, TG_INVALID, "the sequences of the model have more than %d elements together",
                  MOST_LISTED);
 }
@@ -69,10 +68,10 @@ static tg_status split_up(tg_build *b, tg_node *node, tg_value **out, tg_diag *d
   tg_value *x = tg_in(node, 0);
   int64_t pieces[MOST], at = 0;
   int axis, count = 0;
-  if (is_sequence(x) || tg_compose_axis(node, x->rank, &axis, diag))
-    return is_sequence(x) ? tg_fail(diag, TG_INVALID, "input 0 is a sequence") : TG_INVALID;
+  if (tg_is_sequence(x) || tg_compose_axis(node, x->rank, &axis, diag))
+    return tg_is_sequence(x) ? tg_fail(diag, TG_INVALID, "input 0 is a sequence") : TG_INVALID;
   if (read_pieces(node, x->dims[axis].size, pieces, &count, diag)) return TG_INVALID;
-  if (check_room(b, 2 * count, count, diag)) return TG_INVALID;
+  if (tg_check_sequence_room(b->graph, 2 * count, count, diag)) return TG_INVALID;
   tg_value *elements[MOST];
   for (int i = 0; i < count; i++) {
     elements[i] = tg_build_slice(b, x, axis, at, at + pieces[i], 1);
@@ -93,7 +92,7 @@ static tg_status changed(tg_build *b, tg_node *node, tg_value **out, tg_diag *di
   int count = from->input_count, made = 0;
   if (read_place(node, insert ? 2 : 1, count, insert, &place, diag)) return TG_INVALID;
   if (count + insert > MOST) return tg_fail(diag, TG_INVALID, "more than %d elements", MOST);
-  if (check_room(b, 1, count + insert, diag)) return TG_INVALID;
+  if (tg_check_sequence_room(b->graph, 1, count + insert, diag)) return TG_INVALID;
   tg_value *elements[MOST];
   for (int i = 0; i < count + insert; i++) {
     if (i == place && insert) elements[made++] = tg_in(node, 1);
@@ -111,7 +110,7 @@ static tg_status joined(tg_build *b, tg_node *node, tg_value **out, tg_diag *dia
   int count = from->input_count;
   if (!count) return tg_fail(diag, TG_INVALID, "the sequence is empty");
   if (tg_compose_axis(node, tg_in(from, 0)->rank + fresh, &axis, diag)) return TG_INVALID;
-  if (check_room(b, fresh ? count + 1 : 1, count, diag)) return TG_INVALID;
+  if (tg_check_sequence_room(b->graph, fresh ? count + 1 : 1, count, diag)) return TG_INVALID;
   tg_value **parts = TG_NEW_ARRAY(b->graph->arena, tg_value *, (size_t)count);
   for (int i = 0; i < count; i++) {
     if (tg_in(from, i)->rank != tg_in(from, 0)->rank || tg_in(from, i)->rank == TG_MAX_RANK)
@@ -140,7 +139,7 @@ static tg_status length_of(tg_build *b, tg_node *node, tg_value **out, tg_diag *
 
 static tg_status expand(tg_build *b, tg_node *node, tg_value **out, tg_diag *diag) {
   for (int i = 1; i < node->input_count; i++)
-    if (is_sequence(tg_in(node, i))) return tg_fail(diag, TG_INVALID, "input %d is a sequence", i);
+    if (tg_is_sequence(tg_in(node, i))) return tg_fail(diag, TG_INVALID, "input %d is a sequence", i);
   switch (node->op) {
   case TG_OP_SEQUENCE_EMPTY: return *out = new_sequence(b, NULL, 0), TG_OK;
   case TG_OP_SPLIT_TO_SEQUENCE: return split_up(b, node, out, diag);
@@ -161,7 +160,7 @@ tg_status tg_expand_sequence(tg_graph *graph, tg_node *node, tg_diag *diag) {
   tg_status status = TG_OK;
   if (node->op == TG_OP_SEQUENCE_CONSTRUCT) {
     for (int i = 0; i < node->input_count; i++)
-      if (is_sequence(tg_in(node, i)))
+      if (tg_is_sequence(tg_in(node, i)))
         return tg_fail(diag, TG_INVALID, "%s: input %d is a sequence", where, i);
     return TG_OK;
   }
@@ -175,16 +174,16 @@ tg_status tg_expand_sequence(tg_graph *graph, tg_node *node, tg_diag *diag) {
 
 tg_status tg_check_no_sequence(const tg_graph *graph, const tg_node *node, tg_diag *diag) {
   int first = node->op == TG_OP_IF ? 1 : node->op == TG_OP_LOOP ? 2 : 0; /* bodies may read any */
-  if (tg_op_is(node->op, TG_IS_SEQUENCE)) return TG_OK;
+  if (tg_op_is(node->op, TG_IS_SEQUENCE) || node->op == TG_OP_SEQUENCE_MAP) return TG_OK;
   for (int i = 0; i < node->input_count; i++)
-    if (is_sequence(tg_in(node, i)) && (!first || i < first))
+    if (tg_is_sequence(tg_in(node, i)) && (!first || i < first))
       return tg_fail(diag, TG_INVALID, "%s: input %d is a sequence", tg_infer_where(graph, node), i);
   return TG_OK;
 }
 
 tg_status tg_remove_sequences(tg_graph *graph, tg_diag *diag) {
   for (int i = 0; i < graph->output_count; i++)
-    if (is_sequence(graph->outputs[i]))
+    if (tg_is_sequence(graph->outputs[i]))
       return tg_fail(diag, TG_INVALID, "output \"%s\" is a sequence", graph->output_names[i]);
   TG_FOR_NODES_SAFE(graph, node) {
     if (node->op == TG_OP_SEQUENCE_CONSTRUCT) tg_graph_remove_node(graph, node);

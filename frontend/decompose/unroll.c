@@ -154,12 +154,21 @@ static tg_value *peeking(const layer *l, tg_value *gate, int which, tg_value *ce
   return add(l, TG_OP_ADD, gate, add(l, TG_OP_MUL, cell, weights));
 }
 
+/* What an LSTM's cell keeps of itself: by its gate, or, with input_forget, what the input's gate leaves. */
+static tg_value *kept_cell(const layer *l, tg_value *gate, tg_value *into) {
+  if (!l->c) return NULL;
+  bool coupled = tg_attr_int(l->node, TG_ATTR_INPUT_FORGET) == 1;
+  tg_value *keep = coupled ? add(l, TG_OP_SUB, tg_graph_add_scalar(l->graph, "one", into->dtype, 1), into)
+                           : apply(l, 0, peeking(l, gate, 2, l->c));
+  return add(l, TG_OP_MUL, keep, l->c);
+}
+
 /* Gates i o f c. */
 static void step_lstm(layer *l, tg_value *input) {
   tg_value **gate = split(l, add_if(l, TG_OP_ADD, recur(l, l->h, 0, 4), input), 1, 4);
-  tg_value *fresh = add(l, TG_OP_MUL, apply(l, 0, peeking(l, gate[0], 0, l->c)), apply(l, 1, gate[3]));
-  tg_value *kept = l->c ? add(l, TG_OP_MUL, apply(l, 0, peeking(l, gate[2], 2, l->c)), l->c) : NULL;
-  l->c = add_if(l, TG_OP_ADD, kept, fresh);
+  tg_value *into = apply(l, 0, peeking(l, gate[0], 0, l->c));
+  tg_value *fresh = add(l, TG_OP_MUL, into, apply(l, 1, gate[3]));
+  l->c = add_if(l, TG_OP_ADD, kept_cell(l, gate[2], into), fresh);
   l->h = add(l, TG_OP_MUL, apply(l, 0, peeking(l, gate[1], 1, l->c)), function_of(l, 2, l->c));
 }
 

@@ -25,6 +25,16 @@ static tg_status absorb_bound(tg_node *node, int input, tg_attr_key key, tg_diag
   return TG_OK;
 }
 
+/* Before its operands are read, an infinite bound without one is not given: the largest number of the model's type. Floats of
+ * 64 bits are rounded to FP32, and infinite beyond it. */
+static void complete_bounds(tg_node *node) {
+  static const tg_attr_key keys[] = {TG_ATTR_MIN, TG_ATTR_MAX};
+  double most = tg_largest_float(tg_in(node, 0)->dtype);
+  for (int i = 0; i < 2 && !tg_out(node)->dtype; i++)
+    if (!tg_in(node, i + 1) && isinf(tg_attr_float(node, keys[i])))
+      tg_attr_set_float(node, keys[i], i ? most : -most);
+}
+
 /* An exponent may have a type of its own: a constant one takes that of the base, if it can. */
 static tg_status convert_exponent(tg_graph *graph, tg_node *node) {
   tg_value *base = tg_in(node, 0), *exponent = tg_in(node, 1);
@@ -73,6 +83,7 @@ static tg_status absorb_operands(tg_graph *graph, tg_node *node, tg_diag *diag) 
   case TG_OP_SQUEEZE:
   case TG_OP_UNSQUEEZE: return absorb_ints(graph, node, TG_ATTR_AXES, diag);
   case TG_OP_CLIP:
+    complete_bounds(node);
     if (absorb_bound(node, 1, TG_ATTR_MIN, diag) || absorb_bound(node, 2, TG_ATTR_MAX, diag))
       return TG_INVALID;
     tg_node_truncate_inputs(node, 1);

@@ -2,6 +2,7 @@
 #include "frontend/onnx/import.h"
 #include "frontend/onnx/tensor.h"
 
+#include <math.h>
 #include <string.h>
 
 static const Onnx__AttributeProto *find(const Onnx__NodeProto *proto, const char *name) {
@@ -73,6 +74,13 @@ static tg_status adapt_concat(tg_import *import, const Onnx__NodeProto *proto, t
   const Onnx__AttributeProto *axis = find(proto, "axis");
   if (import->opset < 4) tg_attr_set_int(node, TG_ATTR_AXIS, axis ? axis->i : 1);
   return TG_OK;
+}
+
+/* From opset 11 on a bound that is not given is the type's, which inference knows; before, by default FP32's. */
+static void adapt_clip(const tg_import *import, tg_node *node) {
+  if (import->opset < 11) return;
+  if (!tg_in(node, 1)) tg_attr_set_float(node, TG_ATTR_MIN, -INFINITY);
+  if (!tg_in(node, 2)) tg_attr_set_float(node, TG_ATTR_MAX, INFINITY);
 }
 
 /* Its default constants had fewer digits before opset 6. */
@@ -201,8 +209,10 @@ tg_status tg_import_adapt(tg_import *import, const Onnx__NodeProto *proto, tg_no
   case TG_OP_RANDOM_UNIFORM:
   case TG_OP_RANDOM_UNIFORM_LIKE:
   case TG_OP_BERNOULLI:
+  case TG_OP_MULTINOMIAL:
   case TG_OP_EYE_LIKE: return adapt_dtype(import, proto, node);
   case TG_OP_SELU: adapt_selu(import, proto, node); return TG_OK;
+  case TG_OP_CLIP: adapt_clip(import, node); return TG_OK;
   case TG_OP_CONSTANT_OF_SHAPE: return adapt_constant_of_shape(import, proto, node);
   case TG_OP_LP_POOL:
   case TG_OP_GLOBAL_LP_POOL: return adapt_order(import, proto, node);

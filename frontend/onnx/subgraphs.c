@@ -97,7 +97,8 @@ tg_status tg_import_bodies(tg_import *import, const Onnx__NodeProto *proto, tg_o
   tg_node *node = tg_graph_add_node(import->graph, op, proto->name, operands, (int)count, NULL, position);
   for (int i = 0; i < 2; i++) node->bodies[i] = bodies[i].graph;
   if (op == TG_OP_LOOP) tg_attr_set_int(node, TG_ATTR_STATES, (int64_t)proto->n_input - 2);
-  if (op == TG_OP_SCAN) tg_attr_set_int(node, TG_ATTR_CAPTURED, (int64_t)(count - proto->n_input));
+  if (op == TG_OP_SCAN || op == TG_OP_SEQUENCE_MAP)
+    tg_attr_set_int(node, TG_ATTR_CAPTURED, (int64_t)(count - proto->n_input));
   if (op == TG_OP_SCAN) tg_attr_set_int(node, TG_ATTR_BATCHED, import->opset < 9);
   *out_node = node;
   return TG_OK;

@@ -157,6 +157,12 @@ static bool is_parameter(const tg_cast_pass *p, const tg_value *value) {
          (tg_is_constant(value) || (value->kind == TG_VALUE_INPUT && tg_graph_is_carried(p->graph, value)));
 }
 
+/* A number for each column: [N], or that behind dimensions of one element, as optimizers write it. */
+static bool is_row(const tg_value *value, int64_t columns, int max_rank) {
+  return value->rank && value->rank <= max_rank && value->dims[value->rank - 1].size == columns &&
+         tg_value_elements(value) == columns;
+}
+
 /* PyTorch's exporter writes a linear layer of more than two dimensions as a MatMul and an Add of the bias. */
 static bool is_linear(const tg_cast_pass *p, const tg_node *matmul, const tg_node *add) {
   const tg_value *product = tg_out(matmul), *weights = tg_in(matmul, 1);
@@ -165,7 +171,7 @@ static bool is_linear(const tg_cast_pass *p, const tg_node *matmul, const tg_nod
       product->output_count || weights->rank != 2 || !is_parameter(p, weights))
     return false;
   const tg_value *bias = tg_in(add, tg_in(add, 0) == product);
-  return bias->rank == 1 && bias->dims[0].size == weights->dims[1].size && is_parameter(p, bias);
+  return is_row(bias, weights->dims[1].size, product->rank) && is_parameter(p, bias);
 }
 
 /* The other half of the layer that the node is one half of, or NULL. `*out_product`: which operand of the Add

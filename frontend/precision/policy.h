@@ -53,6 +53,9 @@ typedef enum tg_framework { TG_FRAMEWORK_TORCH, TG_FRAMEWORK_RAF } tg_framework;
 enum { TG_MAX_NAMES = 8 };
 /* What the framework calls the node, best first, then NULL. A node of known origin has that name only. */
 void tg_framework_names(const tg_node *node, tg_framework framework, const char *out_names[TG_MAX_NAMES + 1]);
+enum { TG_MAX_RULE_NAMES = 2 * TG_MAX_NAMES + 1 };
+/* What a rule may call the node's operator: ONNX's name, then those of the frameworks, then NULL. */
+void tg_rule_names(const tg_node *node, const char *out_names[TG_MAX_RULE_NAMES + 1]);
 
 typedef struct tg_graphamp_row {
   tg_precision_preset preset;

@@ -221,8 +221,23 @@ static void mark_listed(tg_graph *graph, const char *list) {
 
 /* --- all of it */
 
+/* What rules can call the nodes that they are asked about. */
+typedef struct called {
+  tg_name_set *nodes, *ops;
+  bool *ids;
+} called;
+
+static void add_called(const called *called, tg_node *node) {
+  const char *names[TG_MAX_RULE_NAMES + 1];
+  tg_name_set_add(called->nodes, node->name, node);
+  called->ids[node->id] = true;
+  if (!touches_floats(node)) return;
+  tg_rule_names(node, names);
+  for (int i = 0; names[i]; i++) tg_name_set_add(called->ops, names[i], node);
+}
+
 /* A rule for what nothing is called by is a slip of the pen. */
-static void check_rule(const tg_cast_pass *p, int index, const tg_name_set *nodes, const bool *ids) {
+static void check_rule(const tg_cast_pass *p, int index, const called *called) {
   const tg_cast_rules *rules = p->options->rules;
   const char *path = tg_cast_rules_path(rules);
   int line;
@@ -230,21 +245,20 @@ static void check_rule(const tg_cast_pass *p, int index, const tg_name_set *node
   int64_t id = tg_cast_rules_id(rules, index, &line);
   if (op && !tg_cast_name_is_known(op))
     tg_cast_say(p, true, "%s: line %d: no operator \"%s\": skipped", path, line, op);
-  if (node && !tg_name_set_find(nodes, node))
+  else if (op && !tg_name_set_find(called->ops, op))
+    tg_cast_say(p, true, "%s: line %d: no node of operator \"%s\": skipped", path, line, op);
+  if (node && !tg_name_set_find(called->nodes, node))
     tg_cast_say(p, true, "%s: line %d: no node \"%s\": skipped", path, line, node);
-  if (!op && !node && (id >= p->graph->next_id || !ids[id]))
+  if (!op && !node && (id >= p->graph->next_id || !called->ids[id]))
     tg_cast_say(p, true, "%s: line %d: no node at position %" PRId64 ": skipped", path, line, id);
 }
 
 static void check_rules(tg_cast_pass *p) {
   if (!p->options->rules) return;
-  tg_name_set *nodes = tg_name_set_create(&p->scratch);
-  bool *ids = TG_NEW_ARRAY(&p->scratch, bool, (size_t)p->graph->next_id + 1);
-  TG_FOR_NODES(p->graph, node) {
-    tg_name_set_add(nodes, node->name, node);
-    ids[node->id] = true;
-  }
-  for (int i = 0; i < tg_cast_rules_count(p->options->rules); i++) check_rule(p, i, nodes, ids);
+  called called = {tg_name_set_create(&p->scratch), tg_name_set_create(&p->scratch),
+                   TG_NEW_ARRAY(&p->scratch, bool, (size_t)p->graph->next_id + 1)};
+  TG_FOR_NODES(p->graph, node) add_called(&called, node);
+  for (int i = 0; i < tg_cast_rules_count(p->options->rules); i++) check_rule(p, i, &called);
 }
 
 static void set_up(tg_cast_pass *p) {

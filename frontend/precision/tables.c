@@ -96,6 +96,14 @@ void tg_framework_names(const tg_node *node, tg_framework framework,
   out_names[count] = NULL;
 }
 
+void tg_rule_names(const tg_node *node, const char *out_names[TG_MAX_RULE_NAMES + 1]) {
+  int count = 1;
+  out_names[0] = tg_op_get(node->op)->name;
+  tg_framework_names(node, TG_FRAMEWORK_TORCH, out_names + 1);
+  while (out_names[count]) count++;
+  tg_framework_names(node, TG_FRAMEWORK_RAF, out_names + count);
+}
+
 bool tg_cast_name_is_known(const char *name) {
   for (int i = 0; i < tg_cast_rule_count; i++)
     if (has_name(tg_cast_rule_table[i].name, name)) return true;

@@ -61,11 +61,8 @@ static tg_status ask_model(tg_cast_pass *p, const tg_node *node, tg_verdict *ver
 
 static tg_status ask_rules(tg_cast_pass *p, const tg_node *node, tg_verdict *verdict) {
   if (!p->options->rules) return TG_OK;
-  const char *names[2 * TG_MAX_NAMES + 3] = {tg_op_get(node->op)->name};
-  tg_framework_names(node, TG_FRAMEWORK_TORCH, names + 1);
-  int count = 1;
-  while (names[count]) count++;
-  tg_framework_names(node, TG_FRAMEWORK_RAF, names + count);
+  const char *names[TG_MAX_RULE_NAMES + 1];
+  tg_rule_names(node, names);
   int line;
   const tg_cast_spec *spec = tg_cast_rules_find(p->options->rules, node->name, node->id, names, &line);
   if (!spec) return TG_OK;

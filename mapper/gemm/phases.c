@@ -3,9 +3,8 @@
 #include "mapper/gemm/emission.h"
 #include "mapper/gemm/gemm.h"
 #include "mapper/gemm/layout.h"
-#include "mapper/section/replay.h"
+#include "mapper/section/rehearsal.h"
 #include "mapper/vector/vector.h"
-#include "sim/machine/config.h"
 
 #include <string.h>
 
@@ -106,34 +105,28 @@ static void prepare(emission *e) {
   tg_gemm_list_stages(e->c->m, e->g, &e->t, &e->stages);
 }
 
-/* Cycles of a section so tiled, by a replay of one that nobody gets; TG_NEVER: it is refused, or takes longer than
- * `limit`. */
-static double replayed_cycles(const tg_compile *c, const tg_kernel *kernel, const tg_gemm *g,
-                              const tg_gemm_tiling *t, double limit) {
-  tg_diag unused = {""};
-  tg_compile quiet = *c;
-  emission e = {.c = &quiet, .kernel = kernel, .g = g, .t = *t};
-  quiet.diag = &unused;
-  quiet.shortage = (tg_shortage){0};
-  quiet.program = tg_program_create(&c->program->params);
-  quiet.program->arena = tg_arena_within(c->arena);
-  quiet.program->tensors = c->program->tensors;
-  quiet.program->tensor_count = c->program->tensor_count;
+/* A section so tiled that nobody gets. */
+typedef struct rehearsed {
+  const tg_kernel *kernel;
+  const tg_gemm *g;
+  const tg_gemm_tiling *t;
+} rehearsed;
+
+static tg_status emit_one(tg_compile *c, const void *user) {
+  const rehearsed *r = user;
+  emission e = {.c = c, .kernel = r->kernel, .g = r->g, .t = *r->t};
   prepare(&e);
-  tg_arena arena = tg_arena_within(c->arena);
-  double cycles = TG_NEVER;
-  if (!tg_gemm_emit_section(&e, "", 0) && !quiet.shortage.of) {
-    const tg_params *m = &c->program->params;
-    const tg_section *section = tg_build_section(&e.b);
-    tg_replay_memory *memory = tg_replay_memory_new(m, &arena);
-    uint64_t most = limit < TG_NEVER ? (uint64_t)limit : UINT64_MAX,
-             replayed = tg_replay_section(m, section, e.b.base_address, memory,
-                                          (tg_replay_limits){most, REPLAYED_STEPS}, &arena);
-    if (replayed <= most) cycles = (double)(tg_section_config_cycles(m, section, NULL) + replayed);
-  }
-  tg_arena_release(&arena);
-  tg_program_destroy(quiet.program);
-  return cycles;
+  tg_status status = tg_gemm_emit_section(&e, "", 0);
+  if (!status) tg_build_invoke(&e.b, "");
+  return status;
+}
+
+/* Its cycles; TG_NEVER: it is refused, or takes longer than `limit`. */
+static double rehearsed_cycles(const tg_compile *c, const tg_kernel *kernel, const tg_gemm *g,
+                               const tg_gemm_tiling *t, double limit) {
+  const rehearsed one = {kernel, g, t};
+  const tg_rehearsal rehearsal = {.emit = emit_one, .user = &one, .limit = limit, .steps = REPLAYED_STEPS};
+  return tg_rehearse_sections(c, &rehearsal);
 }
 
 /* Of the tilings that the search found the one whose sections are replayed fastest; their cycles. What a replay does not
@@ -147,7 +140,7 @@ static double settle(const tg_compile *c, const tg_kernel *kernel, const tg_gemm
   for (int i = 0; i < near.count; i++) {
     double strips = tg_gemm_strips(&near.tiling[i]),
            limit = best < TG_NEVER ? tg_max_double(tg_min_double(margin * best, best - slack), 0) : TG_NEVER,
-           cycles = strips * replayed_cycles(c, kernel, g, &near.tiling[i], limit / strips);
+           cycles = strips * rehearsed_cycles(c, kernel, g, &near.tiling[i], limit / strips);
     if (cycles >= limit) continue;
     best = cycles;
     *out = near.tiling[i];

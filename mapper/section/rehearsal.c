@@ -4,6 +4,7 @@
 #include "mapper/section/replay.h"
 #include "sim/machine/config.h"
 
+#include <assert.h>
 #include <string.h>
 
 enum { STEPS = 1 << 14 };
@@ -24,36 +25,57 @@ static void place_all(tg_compile *c, const tg_kernel *kernel) {
   for (int i = 0; i < tg_kernel_writes(kernel); i++) place(c, tg_kernel_written(kernel, i));
 }
 
-static double replay_all(const tg_program *program, tg_arena *arena) {
+static double replay_all(const tg_program *program, const tg_rehearsal *rehearsal, tg_arena *arena) {
   const tg_params *m = &program->params;
-  const tg_replay_limits limits = {UINT64_MAX, STEPS};
+  const uint64_t most = rehearsal->limit < 0x1p64 ? (uint64_t)rehearsal->limit : UINT64_MAX;
   tg_replay_memory *memory = tg_replay_memory_new(m, arena);
   uint64_t cycles = 0;
   for (uint32_t i = 0; i < program->invocation_count; i++) {
     const tg_invocation *invocation = &program->invocations[i];
     const tg_section *section = &program->sections[invocation->section];
-    cycles += tg_section_config_cycles(m, section, NULL) + 2 + m->rows + m->cols +
-              tg_replay_section(m, section, invocation->bases, memory, limits, arena);
+    uint64_t replayed = tg_replay_section(m, section, invocation->bases, memory,
+                                          (tg_replay_limits){most, rehearsal->steps}, arena);
+    if (replayed > most) return TG_NEVER;
+    cycles += tg_section_config_cycles(m, section, NULL) + replayed + rehearsal->between;
   }
   return (double)cycles;
 }
 
-double tg_rehearse(tg_compile *c, const tg_kernel *kernel) {
+double tg_rehearse_sections(const tg_compile *c, const tg_rehearsal *rehearsal) {
   tg_arena arena = tg_arena_within(c->arena);
   tg_diag unused = {""};
   tg_compile quiet = *c;
-  size_t values = (size_t)c->graph->value_count;
   double cycles = TG_NEVER;
   quiet.arena = &arena;
   quiet.diag = &unused;
-  quiet.program = tg_program_create(c->m);
+  quiet.shortage = (tg_shortage){0};
+  quiet.program = tg_program_create(&c->program->params);
   quiet.program->arena = tg_arena_within(c->arena);
-  quiet.places = TG_NEW_ARRAY(&arena, tg_place, values + 1);
-  memcpy(quiet.places, c->places, values * sizeof *quiet.places);
-  place_all(&quiet, kernel);
-  if (!tg_class_of(c, kernel)->emit(&quiet, kernel) && !quiet.shortage.of)
-    cycles = replay_all(quiet.program, &arena);
+  quiet.program->tensors = c->program->tensors;
+  quiet.program->tensor_count = c->program->tensor_count;
+  if (!rehearsal->emit(&quiet, rehearsal->user) && !quiet.shortage.of)
+    cycles = replay_all(quiet.program, rehearsal, &arena);
   tg_program_destroy(quiet.program);
   tg_arena_release(&arena);
   return cycles;
+}
+
+static tg_status emit_kernel(tg_compile *c, const void *user) {
+  const tg_kernel *kernel = user;
+  size_t values = (size_t)c->graph->value_count;
+  tg_place *places = TG_NEW_ARRAY(c->arena, tg_place, values + 1);
+  memcpy(places, c->places, values * sizeof *places);
+  c->places = places;
+  place_all(c, kernel);
+  return tg_class_of(c, kernel)->emit(c, kernel);
+}
+
+double tg_rehearse(tg_compile *c, const tg_kernel *kernel) {
+  const tg_rehearsal rehearsal = {.emit = emit_kernel,
+                                  .user = kernel,
+                                  .limit = TG_NEVER,
+                                  .steps = STEPS,
+                                  .between = 2 + c->m->rows + c->m->cols};
+  assert(!c->program->tensor_count);
+  return tg_rehearse_sections(c, &rehearsal);
 }

@@ -1,8 +1,7 @@
 /* From line buffers or as streams: which of them walks views, and which one is faster. */
 #include "mapper/kernel/view.h"
-#include "mapper/section/replay.h"
+#include "mapper/section/rehearsal.h"
 #include "mapper/vector/line_product.h"
-#include "sim/machine/config.h"
 
 #include <string.h>
 
@@ -65,30 +64,24 @@ enum { REPLAYED_STEPS = 1 << 14 };
 #define CLEARLY_OF_A_DEVICE 0.97
 #define A_DEVICES_OWN       256 /* cycles: its refresh and its turnarounds come when they come */
 
-/* Cycles of its section, by a replay of one that nobody gets; TG_NEVER: it is refused, or takes longer than `limit`. */
-static double replayed_cycles(const tg_compile *c, const tg_kernel *kernel, const tg_line_kernel *lines,
-                              const tg_line_tiling *t, double limit) {
-  const tg_params *m = &c->program->params;
-  tg_diag unused = {""};
-  tg_compile quiet = *c;
-  quiet.diag = &unused;
-  quiet.program = tg_program_create(m);
-  quiet.program->arena = tg_arena_within(c->arena);
-  quiet.program->tensors = c->program->tensors;
-  quiet.program->tensor_count = c->program->tensor_count;
-  tg_arena arena = tg_arena_within(c->arena);
-  double cycles = TG_NEVER;
-  if (!tg_emit_lines(&quiet, kernel, lines, t)) {
-    const tg_section *section = &quiet.program->sections[0];
-    uint64_t most = limit < TG_NEVER ? (uint64_t)limit : UINT64_MAX,
-             replayed = tg_replay_section(m, section, quiet.program->invocations[0].bases,
-                                          tg_replay_memory_new(m, &arena),
-                                          (tg_replay_limits){most, REPLAYED_STEPS}, &arena);
-    if (replayed <= most) cycles = (double)(tg_section_config_cycles(m, section, NULL) + replayed);
-  }
-  tg_arena_release(&arena);
-  tg_program_destroy(quiet.program);
-  return cycles;
+/* A section so tiled that nobody gets. */
+typedef struct rehearsed {
+  const tg_kernel *kernel;
+  const tg_line_kernel *lines;
+  const tg_line_tiling *t;
+} rehearsed;
+
+static tg_status emit_one(tg_compile *c, const void *user) {
+  const rehearsed *r = user;
+  return tg_emit_lines(c, r->kernel, r->lines, r->t);
+}
+
+/* Its cycles; TG_NEVER: it is refused, or takes longer than `limit`. */
+static double rehearsed_cycles(const tg_compile *c, const tg_kernel *kernel, const tg_line_kernel *lines,
+                               const tg_line_tiling *t, double limit) {
+  const rehearsed one = {kernel, lines, t};
+  const tg_rehearsal rehearsal = {.emit = emit_one, .user = &one, .limit = limit, .steps = REPLAYED_STEPS};
+  return tg_rehearse_sections(c, &rehearsal);
 }
 
 /* The one whose section is replayed fastest. */
@@ -100,7 +93,7 @@ static const tg_line_tiling *settle(const tg_compile *c, const tg_kernel *kernel
   for (int i = 0; i < all->count && all->count > 1; i++) {
     if (all->tiling[i].cycles > WORTH_A_REPLAY * chosen->cycles) continue;
     double limit = best < TG_NEVER ? tg_max_double(margin * best - slack, 0) : TG_NEVER,
-           cycles = replayed_cycles(c, kernel, lines, &all->tiling[i], limit);
+           cycles = rehearsed_cycles(c, kernel, lines, &all->tiling[i], limit);
     if (cycles >= limit) continue;
     best = cycles;
     chosen = &all->tiling[i];

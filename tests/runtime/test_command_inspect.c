@@ -93,13 +93,17 @@ TG_TEST(command, rules_for_nothing_are_reported_and_skipped) {
   snprintf(path, sizeof path, "%s/slips.txt", tg_test_dir());
   FILE *file = fopen(path, "w");
   ASSERT(file);
-  fputs("node nowhere bf16\nid 9999 bf16\nop Unicorn bf16\nop Gemm bf16\n", file);
+  fputs("node nowhere bf16\nid 9999 bf16\nop Unicorn bf16\nop Gemm bf16\nop LogSoftmax bf16\n"
+        "op linear bf16\nop batch_matmul bf16\n",
+        file);
   fclose(file);
   const outcome *o = tegula("inspect mlp.onnx --casts --cast-rules slips.txt");
   EXPECT_EQ(o->status, 0);
   EXPECT_STR(o->err, "tegula: warning: slips.txt: line 1: no node \"nowhere\": skipped\n"
                      "tegula: warning: slips.txt: line 2: no node at position 9999: skipped\n"
-                     "tegula: warning: slips.txt: line 3: no operator \"Unicorn\": skipped\n");
+                     "tegula: warning: slips.txt: line 3: no operator \"Unicorn\": skipped\n"
+                     "tegula: warning: slips.txt: line 5: no node of operator \"LogSoftmax\": skipped\n"
+                     "tegula: warning: slips.txt: line 7: no node of operator \"batch_matmul\": skipped\n");
   o = tegula("inspect mlp.onnx --casts --graphamp-preset mp1 --disable-graphamp nowhere");
   EXPECT_EQ(o->status, 0);
   EXPECT_STR(o->err, "tegula: warning: disable-graphamp \"nowhere\": no node's name matches\n");

@@ -8,7 +8,9 @@ linear layer, Softmax. Each part has several forms; the models are one of base f
 of all last forms; then ways to store the same model: typed or raw data, Constant nodes, initializers that are inputs, other
 files, float16 and int8 weights that a Cast or DequantizeLinear gives back, a function, an If that is known, open sizes.
 Written to FOLDER, run by `tegula run` on the functional engine: outputs within 2e-6 of NumPy's in float64, of every fifth with
---graphamp-preset mp1 within 2e-2. --sample N takes every Nth model. Exits 1 if one is not, 77 without a Python package.
+--graphamp-preset mp1 within 2e-2. --sample N takes every Nth model. Then two linear layers of three dimensions, whose biases have
+leading dimensions of one element or not: equal bits under policies that see a layer as one operator.
+Exits 1 if one is not, 77 without a Python package.
 """
 import os
 import subprocess
@@ -310,6 +312,39 @@ def encodings():
         yield how, network(13, {}), how
 
 
+def layers(ones):
+    """Linear, Tanh, linear, over rows, and their sum; before the size of a bias stand `ones` dimensions."""
+    def layer(x, weight, bias, first):
+        product = m.put("MatMul", x, weight)
+        bias = m.const(weights[bias].reshape((1,) * ones + (-1,)))
+        return m.put("Add", *([bias, product] if first else [product, bias]))
+    m = Model(17)
+    x = m.put("Reshape", m.put("Transpose", "x", perm=[0, 2, 3, 1]), m.ints(N, H * W, C))
+    x = m.put("Concat", x, m.put("Neg", x), axis=2)
+    x = layer(m.slice(x, 0, M, 2), "a", "ab", True)
+    x = layer(m.put("Tanh", x), "b", "bb", False)
+    m.nodes.append(helper.make_node("Identity", [m.reduce("ReduceSum", x, [1], 0)], ["y"]))
+    return m
+
+
+def biases(tegula, root):
+    """What failed, and how many runs there were."""
+    failed, count = [], 0
+    for policy in ("autocast", "hmp"):
+        bits = []
+        for ones in range(3):
+            folder = os.path.join(root, "layers%d" % ones)
+            os.makedirs(folder, exist_ok=True)
+            run = subprocess.run([tegula, "run", stored(layers(ones), "raw", folder), "--engine", "functional", "--arch", "tiny", "--threads", "1", "-q", "--no-cpu-reference",
+                                  "--amp", policy, "--input", "x=" + os.path.join(root, "x.npy"), "--output-dir", folder],
+                                 stderr=subprocess.PIPE, universal_newlines=True, timeout=120)
+            bits.append(np.load(os.path.join(folder, "y.npy")).tobytes() if not run.returncode else run.stderr)
+            count += 1
+            if bits[-1] != bits[0]:
+                failed.append("biases behind %d dimensions under %s: other bits than without" % (ones, policy))
+    return failed, count
+
+
 def main():
     sample = int(sys.argv[2]) if sys.argv[1] == "--sample" else 1
     tegula, root = sys.argv[-2:]
@@ -327,6 +362,8 @@ def main():
             error = np.abs(np.load(os.path.join(folder, "y.npy")) - wanted).max() if not run.returncode else np.inf
             if not error <= bound:
                 failed.append("%s under %s: %s" % (name, policy, run.stderr.strip() or "off by %g" % error))
+    more, runs = biases(tegula, root)
+    failed, count = failed + more, count + runs
     print("%d runs, %d failed" % (count, len(failed)))
     print("\n".join(failed))
     return 1 if failed or not count else 0

@@ -148,6 +148,11 @@ def order():
     case("arg_min_half_last", "ArgMin", [half[:1]], [np.array([3])], 13, axis=1, keepdims=0, select_last_index=1)
     case("hardmax_half", "Hardmax", [half[:1]], [np.array([[0, 1, 0, 0]], "f2")], 13)
     case("top_k_half", "TopK", [half[:1], np.array([2])], [half[:1, 1:3], np.array([[1, 2]])], 11, constants=(1,))
+    # Elements of which a sum passes 2^24.
+    for kind in ("i4", "i8"):
+        wide = np.array([[(1 << 24) - 1, -7, 16777214, 16777214, 3, -16777215], [-16777215, -16777214, 0, -1, -16777215, -9]], kind)
+        at = np.argsort(-wide, 1, kind="stable")[:, :4]
+        case("top_k_large_" + kind, "TopK", [wide, np.array([4])], [np.take_along_axis(wide, at, 1), at], 11, constants=(1,))
     case("hardmax_of_nothing", "Hardmax", [np.zeros((3, 0, 2), "f4")], [np.zeros((3, 0, 2), "f4")], 13, axis=1)
     case("hardmax_of_nothing_axis", "Hardmax", [np.zeros((3, 0), "f4")], [np.zeros((3, 0), "f4")], 13, axis=2, refused="axis 2 is outside rank 2")
     case("arg_max_nan", "ArgMax", [x], [np.argmax(x, 1)[:, None]], 13, axis=1)
@@ -189,6 +194,23 @@ def scatter():
     for i, j in enumerate([4, 1, 4]):
         y[j] = np.vstack([new, new])[i]
     case("scatter_nd_last", "ScatterND", [x, np.array([[4], [1], [4]]), np.vstack([new, new])[:3].copy()], [y], 16)
+    for kind in ("bool", "i4", "i8"):  # numbers of which a sum passes 2^24
+        def draw(*shape):
+            return rng.integers(0, 2, shape).astype(bool) if kind == "bool" else rng.integers(-(1 << 24) + 1, 1 << 24, shape).astype(kind)
+        data, new, rows = draw(5, 4), draw(4, 4), np.array([[4], [1], [4], [-5]])
+        y = data.copy()
+        for i, j in enumerate(rows[:, 0]):
+            y[j] = new[i]
+        case("scatter_nd_" + kind, "ScatterND", [data, rows, new], [y], 16)
+        y, at = data.copy(), rng.integers(-5, 5, (4, 3))
+        for i, j in np.ndindex(4, 3):
+            y[at[i, j], j] = new[i, j]
+        case("scatter_elements_" + kind, "ScatterElements", [data, at, new[:, :3].copy()], [y], 16)
+    for reduction, join in (("add", np.logical_or), ("mul", np.logical_and), ("max", np.logical_or), ("min", np.logical_and)):
+        data, new = rng.integers(0, 2, (2, 5, 4)).astype(bool)
+        y = data.copy()
+        join.at(y, rows[:, 0], new[:4])
+        case("scatter_nd_bool_" + reduction, "ScatterND", [data, rows, new[:4].copy()], [y], 18, reduction=reduction)
     table = rng.standard_normal((5, 4)).astype("f4")
     table[1, 2], table[3, 0], table[4, 3] = np.inf, -np.inf, np.nan
     for axis in range(2):
@@ -354,6 +376,11 @@ def control():
         state = state + x[:, t].astype("f8") * z[3 - t]
         rows.insert(0, -state)
     graph("scan_axes", [scan], [("b", np.zeros(3, "f4")), ("x", x), ("z", z)], [("y", f4(state)), ("all", f4(np.stack(rows, 1)))], 16)
+    # Without a step the state is as it was, and nothing is stacked.
+    start, one = normal(3), normal(3, 1)
+    graph("scan_without_step", [scan, node("Neg", ["y"], ["w"]), node("Concat", ["all", "one"], ["v"], axis=1)],
+          [("b", start), ("x", np.zeros((3, 0), "f4")), ("z", np.zeros((0, 3), "f4")), ("one", one)],
+          [("all", np.zeros((3, 0), "f4")), ("w", -start), ("v", one)], 16)
 
 
 def flexible_attention():
@@ -483,6 +510,15 @@ def powers():
     case("clip_integers", "Clip", [whole, np.array(-3, "i4"), np.array(4, "i4")], [np.clip(whole, -3, 4)], 13)
     case("relu_integers", "Relu", [whole], [np.maximum(whole, 0)], 14)
     case("relu_bytes", "Relu", [whole.astype("i1")], [np.maximum(whole.astype("i1"), 0)], 14)
+    # A bound that is not given is the type's largest number.
+    for kind, most in (("f2", 65504), ("f4", np.finfo("f4").max), ("f8", np.inf)):
+        ends = np.array([np.inf, -np.inf, np.nan, 3, -5], kind)
+        low = np.array(-1, kind)
+        case("clip_ends_" + kind, "Clip", [ends], [np.clip(ends, -most, most).astype(kind)], 13)
+        case("clip_low_" + kind, "Clip", [ends, low], [np.clip(ends, -1, most).astype(kind)], 13, constants=(1,))
+        case("clip_high_" + kind, "Clip", [ends, None, low], [np.clip(ends, -most, -1).astype(kind)], 13, constants=(2,))
+        graph("clip_arriving_" + kind, [helper.make_node("ReduceSum", ["l"], ["low"], keepdims=0), helper.make_node("Clip", ["x", "low"], ["y"])],
+              [("x", ends), ("l", np.full(2, -0.5, kind))], [("y", np.clip(ends, -1, most).astype(kind))], 13)
     case("clip_integers_high", "Clip", [whole, None, np.array(4, "i4")], [np.minimum(whole, 4)], 13)
 
 
@@ -810,6 +846,11 @@ def einsums():
         operands = [normal(*s) for s in sizes]
         case("einsum_any_%d" % i, "Einsum", operands, [f4(np.einsum(equation.replace(" ", ""), *[a.astype("f8") for a in operands]))], 12,
              equation=equation)
+    for i, (equation, sizes) in enumerate(shapes.items()):
+        operands = [rng.integers(-9, 9, s).astype(("i4", "i8")[i % 2]) for s in sizes]
+        case("einsum_integers_%d" % i, "Einsum", operands, [np.einsum(equation.replace(" ", ""), *operands)], 12, equation=equation)
+    case("einsum_integers_wide", "Einsum", [rng.integers(0, 2, (5000, 1)), rng.integers(0, 2, (1, 5000))], [np.zeros((1, 1), "i8")], 12,
+         equation="ij,jk->ik", refused="25000000 products of integers are more than 16777216")
     x, y = normal(3, 4), normal(5, 2)
     case("einsum_sizes", "Einsum", [x, y], [x], 12, equation="ij,jk->ik", refused="dimension j has two sizes")
     case("einsum_letter", "Einsum", [x], [x], 12, equation="ij->ijk", refused="is in no operand")

@@ -103,13 +103,18 @@ def quantized(kit):
         a, b = (kit.rng.integers(low, low + 256, (2, 3, 5, 4)).astype(dtype) for _ in range(2))
         (sa, sb, sy), (za, zb, zy) = kit.f4([0.0213, 0.0471, 0.0893]), np.array([low + 120, low + 133, low + 101], dtype)
         x, y = (a.astype("f8") - za) * sa, (b.astype("f8") - zb) * sb
-        def case(name, inputs, wanted, **how):
-            kit.case("%s_%s" % (name.lower(), dtype), name, [np.asarray(i) for i in inputs], [wanted], 17, domain="com.microsoft", **how)
+        def case(name, inputs, wanted, label="", **how):
+            kit.graph("%s_%s%s" % (name.lower(), dtype, label), [kit.node(name, ["x%d" % i for i in range(len(inputs))], ["y"], domain="com.microsoft", **how)],
+                      [("x%d" % i, np.asarray(a)) for i, a in enumerate(inputs)], [("y", wanted)], 17)
         case("QLinearAdd", [a, sa, za, b, sb, zb, sy, zy], to(x + y, sy, zy))
         case("QLinearMul", [a, sa, za, b[:1, :, :1], sb, zb, sy, zy], to(x * y[:1, :, :1], sy, zy))
         chosen = kit.rng.random((3, 1, 4)) < 0.5
         case("QLinearWhere", [chosen, a, sa, za, b, sb, zb, sy, zy], to(np.where(chosen, x, y), sy, zy))
         case("QLinearSigmoid", [a, sa, za, kit.f4(1 / 200), zy], to(1 / (1 + np.exp(-x)), 1 / 200, zy))
+        shares = np.exp(x - x.max())
+        for axis, opset, summed in ((-1, 13, 3), (1, 13, 1), (2, 12, (2, 3))):
+            case("QLinearSoftmax", [a, sa, za, kit.f4(1 / 256), np.array(low, dtype)], to(shares / shares.sum(summed, keepdims=True), 1 / 256, np.array(low, dtype)),
+                 label="_%d" % axis, axis=axis, opset=opset)
         case("QLinearLeakyRelu", [a, sa, za, sy, zy], to(np.where(x < 0, 0.2 * x, x), sy, zy), alpha=0.2)
         case("QLinearGlobalAveragePool", [a, sa, za, kit.f4(0.011), zy], to(x.mean((2, 3), keepdims=True), 0.011, zy))
         pooled = np.lib.stride_tricks.sliding_window_view(x, (2, 3), (2, 3)).mean((4, 5))

@@ -152,4 +152,37 @@ def integers(kit):
         case("dequantize_weights_" + name, "DequantizeLinear", [Narrow(t, wanted & 255), scale, zero], [back], 25, constants=(0, 1, 2), axis=1, block_size=4)
 
 
-GROUPS = (floats, powers, integers)
+def quantized_tables(kit):
+    """GatherBlockQuantized: uint8 that holds 4 or 8 bits, whose zero points are 8 and 128 where none are given, and int4, uint4 along any axis."""
+    def wide(blocks, block, axis, size):
+        return np.take(np.repeat(blocks, block, axis), np.arange(size), axis)
+
+    def check(name, data, codes, scales, zeros, wanted_zeros, rows, axis=1, gather=0, **more):
+        y = (codes - wide(wanted_zeros.astype("f8"), 16, axis, codes.shape[axis])) * wide(scales.astype("f8"), 16, axis, codes.shape[axis])
+        operands = [data, rows, scales] + ([] if zeros is None else [zeros])
+        kit.case("gather_blocks_" + name, "GatherBlockQuantized", operands, [np.take(y, rows, gather).astype(scales.dtype)], 21, constants=(0, 2, 3)[:len(operands) - 1],
+                 domain="com.microsoft", block_size=16, gather_axis=gather, quantize_axis=axis, **more)
+    rows, codes = np.array([[2, -1], [0, 4]]), kit.rng.integers(0, 256, (5, 40)).astype("u1")
+    scales, zeros = kit.f4(kit.rng.uniform(0.1, 1, (5, 3))), kit.rng.integers(0, 256, (5, 3)).astype("u1")
+    pairs = codes & 15
+    packed = pairs[:, ::2] + 16 * pairs[:, 1::2]
+    nibbles = np.stack([(zeros[:, 0] & 15) + 16 * (zeros[:, 1] & 15), zeros[:, 2] & 15], 1)
+    check("4", packed, pairs, scales, None, np.full((5, 3), 8), rows)
+    check("4_zeros", packed, pairs, scales.astype("f2"), nibbles, zeros & 15, rows)
+    check("8", codes, codes, scales, None, np.full((5, 3), 128), rows, bits=8)
+    check("8_zeros", codes, codes, scales, zeros, zeros, rows, bits=8)
+    for name, given, axis, refused in (("scales", scales[:, :2].copy(), 1, "do not fit"), ("first_axis", scales, 0, "blocks of 16 along axis 0")):
+        kit.case("gather_blocks_" + name, "GatherBlockQuantized", [packed, rows, given], [kit.f4(pairs)], 21, constants=(0, 2), domain="com.microsoft",
+                 block_size=16, quantize_axis=axis, refused=refused)
+    for t in (21, 22):
+        signed = (lambda c: c.astype("i4") - 16 * (c >> 3)) if t == 22 else (lambda c: c.astype("i4"))
+        for axis, gather, shape in ((1, 0, (5, 40)), (0, 1, (40, 5)), (1, 2, (3, 24, 5))):
+            codes = kit.rng.integers(0, 16, shape).astype("u1")
+            beside = [-(-s // 16) if d == axis else s for d, s in enumerate(shape)]
+            scales, zeros = kit.f4(kit.rng.uniform(0.1, 1, beside)), kit.rng.integers(0, 16, beside).astype("u1")
+            name = "%s_%d_%d" % (NAMES[t], axis, gather)
+            check(name, Narrow(t, codes), signed(codes), scales, Narrow(t, zeros), signed(zeros), rows, axis, gather)
+            check(name + "_alone", Narrow(t, codes), signed(codes), scales, None, np.zeros(beside), rows, axis, gather)
+
+
+GROUPS = (floats, powers, integers, quantized_tables)

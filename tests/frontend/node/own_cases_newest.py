@@ -5,6 +5,7 @@ Each group gets a kit: case, graph, rng, f4 and normal as own_cases.py has them.
 import itertools
 
 import numpy as np
+from onnx import helper
 
 
 def linear_attention(kit):
@@ -360,6 +361,16 @@ def random_numbers(kit):
     share = ("ConstantOfShape", ["n"], ["p"], dict(value=kit.tensor(np.array([0.3], "f4"))))
     check("bernoulli", [("Constant", [], ["n"], dict(value_ints=[n])), share, ("Bernoulli", ["p"], ["r"], dict(seed=1.0))], "r",
           0.3 - 0.46 * error, 0.3 + 0.46 * error)
+    # Of weights 1, 2 and 5 an eighth, a quarter, five eighths; of no weight but one always that.
+    shares, of_row = np.log(np.array([[1, 2, 5]], "f4")), np.sqrt(0.25 / n)
+    for label, share in enumerate((0.125, 0.25, 0.625)):
+        nodes = [("Constant", [], ["p"], dict(value=kit.tensor(shares))), ("Multinomial", ["p"], ["r"], dict(sample_size=n, seed=2.0)),
+                 ("Constant", [], ["label"], dict(value=kit.tensor(np.array(label, "i4")))), ("Equal", ["r", "label"], ["e"], {}), ("Cast", ["e"], ["f"], dict(to=1))]
+        check("multinomial_%d" % label, nodes, "f", share - 5 * of_row, share + 5 * of_row)
+    only = np.full((3, 4), -np.inf, "f4")
+    only[[0, 1, 2], [2, 0, 3]] = 0.5
+    kit.case("multinomial_one", "Multinomial", [only], [np.repeat([[2], [0], [3]], 5, 1)], 17, sample_size=5, dtype=7)
+    kit.case("multinomial_rank", "Multinomial", [only[0]], [np.zeros(1, "i4")], 17, refused="are not supported")
     for seed, same in ((5.0, True), (6.0, False)):
         nodes = [normal, ("RandomNormalLike", ["r"], ["q"], dict(mean=2.0, scale=3.0, seed=seed)), ("Equal", ["r", "q"], ["e"], {}), ("Cast", ["e"], ["f"], dict(to=1))]
         check("seed_%d" % seed, nodes, "f", 0.999 if same else -0.001, 1.001 if same else 0.01)
@@ -444,7 +455,36 @@ def clipped_layers(kit):
             y.append(state)
         kit.case("clip_" + operator, operator, [x, w, r, bias], [kit.f4(np.stack(y)[:, None])], 14, constants=(1, 2, 3), hidden_size=h, clip=clip)
     kit.case("clip_negative", operator, [x, w, r, bias], [x], 14, hidden_size=h, clip=-1.0, refused="clip is negative")
-    kit.case("lstm_input_forget", operator, [x, w, r, bias], [x], 14, hidden_size=h, input_forget=1, refused="only 0 is")
+
+
+def coupled_gates(kit):
+    """An LSTM with input_forget keeps of its cell what the input's gate leaves, whatever the forget gate says."""
+    t, b, i, h = 5, 2, 3, 4
+    sigmoid = lambda v: 1 / (1 + np.exp(-v))
+
+    def layer(x, w, r, bias, state, cell, peep, clip):
+        hold = (lambda v: np.clip(v, -clip, clip)) if clip else lambda v: v
+        y = []
+        for step in x:
+            gate = np.split(step @ w.T + bias[:4 * h] + state @ r.T + bias[4 * h:], 4, 1)
+            into = sigmoid(hold(gate[0] + peep[:h] * cell))
+            cell = (1 - into) * cell + into * np.tanh(hold(gate[3]))
+            state = sigmoid(hold(gate[1] + peep[h:2 * h] * cell)) * np.tanh(cell)
+            y.append(state)
+        return np.stack(y), state, cell
+
+    for direction, d, clip in (("forward", 1, 0), ("reverse", 1, 0.8), ("bidirectional", 2, 0)):
+        sizes = ((t, b, i), (d, 4 * h, i), (d, 4 * h, h), (d, 8 * h), (d, b, h), (d, b, h), (d, 3 * h))
+        given = [kit.normal(*s) for s in sizes]
+        ends = []
+        for k in range(d):
+            back = direction == "reverse" or k == 1
+            x, *rest = (a.astype("f8") if n == 0 else a[k].astype("f8") for n, a in enumerate(given))
+            y, state, cell = layer(x[::-1] if back else x, *rest, clip)
+            ends.append((y[::-1] if back else y, state, cell))
+        outputs = [kit.f4(np.stack([e[n] for e in ends], 1 if n == 0 else 0)) for n in range(3)]
+        kit.case("lstm_coupled_" + direction, "LSTM", given[:4] + [None] + given[4:], outputs, 14, constants=(1, 2, 3, 7), hidden_size=h, direction=direction,
+                 input_forget=1, **({"clip": clip} if clip else {}))
 
 
 def shapes(kit):
@@ -453,6 +493,31 @@ def shapes(kit):
     nodes = [node("Shape", ["x"], ["s"]), node("Split", ["s"], ["n", "c", "h", "w"], axis=0), node("Mul", ["h", "w"], ["hw"]),
              node("Concat", ["n", "hw", "c"], ["t"], axis=0), node("Reshape", ["x", "t"], ["y"])]
     kit.graph("split_shape", nodes, [("x", x)], [("y", x.reshape(2, 20, 3))], 13)
+
+
+def mapped_sequences(kit):
+    """SequenceMap: its body of each element, of another sequence's, of a tensor, and of what it captures; its results are sequences."""
+    x, w, node = kit.normal(4, 3), kit.normal(3), kit.node
+
+    def value(name):
+        return helper.make_value_info(name, helper.make_tensor_type_proto(1, None))
+    body = helper.make_graph([node("Mul", ["e", "t"], ["m"]), node("Sub", ["m", "f"], ["d"]), node("Add", ["e", "c"], ["a"])], "body",
+                                  [value(n) for n in "eft"], [value(n) for n in "da"])
+    both = [node("SplitToSequence", ["x"], ["s"], axis=0, keepdims=0), node("Neg", ["x"], ["n"]), node("SplitToSequence", ["n"], ["q"], axis=0, keepdims=0),
+            node("Sigmoid", ["w"], ["c"])]
+    join = [node("ConcatFromSequence", ["r"], ["y"], axis=1, new_axis=1), node("SequenceAt", ["k", "two"], ["z"]), node("SequenceLength", ["k"], ["l"])]
+    wide, c = x.astype("f8"), 1 / (1 + np.exp(-w.astype("f8")))
+    kit.graph("sequence_map", both + [node("SequenceMap", ["s", "q", "w"], ["r", "k"], body=body)] + join, [("x", x), ("w", w)],
+              [("y", kit.f4((wide * w + wide).T)), ("z", kit.f4(wide[2] + c)), ("l", np.array(4))], 17, [("two", np.array(2))])
+    kit.graph("sequence_map_lengths", both + [node("SequenceErase", ["q"], ["p"]), node("SequenceMap", ["s", "p", "w"], ["r", "k"], body=body)] + join,
+              [("x", x), ("w", w)], [("y", x), ("z", w), ("l", np.array(4))], 17, [("two", np.array(2))], "sequences of 4 and 3 elements")
+    kit.graph("sequence_map_of_tensor", both + [node("SequenceMap", ["x", "s", "w"], ["r", "k"], body=body)] + join,
+              [("x", x), ("w", w)], [("y", x), ("z", w), ("l", np.array(4))], 17, [("two", np.array(2))], "input 0 is no sequence")
+    kit.graph("sequence_map_operands", both + [node("SequenceMap", ["s", "w"], ["r", "k"], body=body)] + join,
+              [("x", x), ("w", w)], [("y", x), ("z", w), ("l", np.array(4))], 17, [("two", np.array(2))], "its body does not fit")
+    nothing = [node("SequenceEmpty", [], ["s"]), node("SequenceEmpty", [], ["q"]), node("Sigmoid", ["w"], ["c"]),
+               node("SequenceMap", ["s", "q", "w"], ["r", "k"], body=body), node("SequenceLength", ["k"], ["l"])]
+    kit.graph("sequence_map_of_nothing", nothing, [("w", w)], [("l", np.array(0))], 17)
 
 
 def optionals(kit):
@@ -471,4 +536,4 @@ def optionals(kit):
 
 
 GROUPS = (optionals, linear_attention, causal_convolutions, caches, frames, col2im, pools_with_places, norms_of_windows, regions, deformed, determinants, mel_bands, extremes,
-          random_numbers, sequences, clipped_layers, shapes)
+          random_numbers, sequences, mapped_sequences, clipped_layers, coupled_gates, shapes)
