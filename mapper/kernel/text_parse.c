@@ -235,14 +235,16 @@ static tg_status parse_keeping(parser *p) {
 static void store_results(tg_compile *c, const tg_kernel *kernel) {
   for (int i = 0; i < tg_kernel_writes(kernel); i++) c->stored[tg_kernel_written(kernel, i)->index] = true;
   if (kernel->prologue_result) c->stored[kernel->prologue_result->index] = true;
-  if (kernel->product) store_results(c, kernel->product);
   if (kernel->scores) store_results(c, kernel->scores);
   if (kernel->softmax) store_results(c, kernel->softmax);
 }
 
 /* What products load, once all know what is stored. */
 static void resolve(const tg_compile *c, tg_kernel *kernel) {
+  bool *made = kernel->product ? &c->stored[kernel->product->output->index] : NULL;
+  if (made) *made = true; /* as it was when the two became one: nothing looks through it */
   kernel->operands = tg_resolve_operands(c, kernel->root);
+  if (made) *made = false;
   if (kernel->second) resolve(c, (tg_kernel *)kernel->second);
   if (kernel->product) resolve(c, (tg_kernel *)kernel->product);
   if (kernel->scores) resolve(c, (tg_kernel *)kernel->scores);

@@ -148,11 +148,27 @@ static inline bool tg_line_loads_once(const tg_params *m, const tg_line_kernel *
 tg_status tg_emit_lines(tg_compile *c, const tg_kernel *kernel, const tg_line_kernel *lines,
                         const tg_line_tiling *t);
 
-/* line_buffers_stages.c */
-void tg_line_plan_channels(const tg_params *m, const tg_line_kernel *kernel, const tg_line_tiling *t,
-                           tg_channel_plan plans[TG_LINE_CHANNELS]);
+/* ---- line_cycles.c ---- */
+
 /* Segments of the microcode that makes the results, behind which those of a reduction come. */
 int tg_line_segments(const tg_line_kernel *kernel, const tg_line_tiling *t);
+/* What its VOPs have to do with results and totals, in slots 1 and 2. */
+void tg_line_join_results(const tg_line_kernel *kernel, tg_stage *vop);
+/* Cycles of the VOPs, of those of a product, too; and of ports for results, and for totals. */
+double tg_line_vop_cycles(const tg_params *m, const tg_line_kernel *kernel, const tg_line_tiling *t,
+                          const int *words);
+double tg_line_store_cycles(const tg_params *m, const tg_line_kernel *kernel, const tg_line_tiling *t);
+double tg_line_totals_store_cycles(const tg_params *m, const tg_line_kernel *kernel, const tg_line_tiling *t);
+/* Of a block of a tensor's positions; and of a port for runs of so many elements, of which the flits of `kind` are pieces. */
+double tg_line_positions_cycles(const tg_params *m, const tg_line_kernel *kernel, const tg_line_tiling *t,
+                                const tg_dram_tensor *tensor, int kind, uint32_t rows, uint32_t columns);
+double tg_line_port_cycles(const tg_params *m, const tg_dram_tensor *tensor, int kind, double runs,
+                           double elements);
+
+/* ---- line_buffers_stages.c ---- */
+
+void tg_line_plan_channels(const tg_params *m, const tg_line_kernel *kernel, const tg_line_tiling *t,
+                           tg_channel_plan plans[TG_LINE_CHANNELS]);
 /* Its stages, in the order of each queue; cycles are of a block. `words` of each segment of the microcode, NULL: cycles
  * of VOPs are not known. */
 typedef enum tg_line_stage {
@@ -167,16 +183,6 @@ typedef enum tg_line_stage {
 } tg_line_stage;
 /* Blocks; of a product in front, rounds of channels, and rounds of rows inside of them. */
 enum { TG_NEST_BLOCKS, TG_NEST_CHANNELS, TG_LINE_NESTS };
-/* What its VOPs have to do with results and totals, in slots 1 and 2. */
-void tg_line_join_results(const tg_line_kernel *kernel, tg_stage *vop);
-/* Cycles of the VOPs, of those of a product, too; and of ports for results, and for totals. */
-double tg_line_vop_cycles(const tg_params *m, const tg_line_kernel *kernel, const tg_line_tiling *t,
-                          const int *words);
-double tg_line_store_cycles(const tg_params *m, const tg_line_kernel *kernel, const tg_line_tiling *t);
-double tg_line_totals_store_cycles(const tg_params *m, const tg_line_kernel *kernel, const tg_line_tiling *t);
-/* Cycles of a port for runs of so many elements, of which the flits of `kind` are pieces. */
-double tg_line_port_cycles(const tg_params *m, const tg_dram_tensor *tensor, int kind, double runs,
-                           double elements);
 void tg_line_list_stages(const tg_params *m, const tg_line_kernel *kernel, const tg_line_tiling *t,
                          const int *words, tg_stages *out);
 

@@ -35,13 +35,13 @@ typedef struct tg_line_emission {
   int64_t residue[TG_LINE_TENSORS];
 } tg_line_emission;
 
+/* ---- line_loads.c ---- */
+
 /* NULL: the kernel does not have it. */
 const tg_dram_tensor *tg_line_tensor(const tg_line_emission *e, int number);
 static inline int64_t tg_line_tensor_bytes(const tg_line_emission *e, int number) {
   return tg_storage_bytes(tg_line_tensor(e, number)->storage);
 }
-
-/* ---- walks and loads. line_buffers_emit.c ---- */
 
 /* Elements, or steps of a coordinate, from a block of rows, columns, channels to the next. */
 typedef struct tg_line_digits {
@@ -62,21 +62,21 @@ tg_instr *tg_line_load_weights(const tg_line_emission *e, tg_queue *queue, int n
 void tg_line_walk_rows(const tg_line_emission *e, tg_agcu_instr *load, int number, int64_t rows,
                        uint32_t tile);
 
-/* ---- VOPs. line_buffers_vops.c ---- */
+/* ---- line_vop.c ---- */
 
 /* A VOP of such microcode, whose second segment is repeated, for all rows and vectors of a block. */
 tg_instr *tg_line_push_vop(const tg_line_emission *e, tg_queue *queue, const tg_vx_instr *microcode);
 /* `first`: rows from the buffer's first to the stream's; the stream has nothing to do with the banks before. */
 tg_stream *tg_line_set_stream(const tg_line_emission *e, tg_vx_instr *vop, int number, int kind,
                               const tg_buffer *buffer, int64_t first);
+/* ---- line_buffers_vops.c ---- */
+
 /* Appends the VOPs of a block of tile (r, col). */
 void tg_line_emit_vops(const tg_line_emission *e, const tg_stage *stage, tg_queue *queue, uint32_t r,
                        uint32_t col);
 
-/* ---- a product in front. line_product_emit.c ---- */
+/* ---- line_product_emit.c ---- */
 
-/* Which block tile number `tile` has of tensor `number`, and in which loops. */
-void tg_line_set_made_blocks(const tg_line_emission *e, tg_agcu_instr *in, int number, uint32_t tile);
 void tg_line_set_made_sources(tg_line_emission *e);
 /* Loads, or waits for what stays: of a row of tiles; of a column. */
 void tg_line_emit_pixels(const tg_line_emission *e, const tg_stage *stage, tg_queue *queue, tg_turn at);

@@ -1,70 +1,12 @@
 /* The section of a pool or depthwise convolution from line buffers: loads of blocks, VOPs, stores. */
-#include "mapper/section/marks.h"
 #include "mapper/vector/line_buffers_emission.h"
-
-enum {
-  IMAGE = TG_LINE_TENSOR_IMAGE,
-  WEIGHTS = TG_LINE_TENSOR_WEIGHTS,
-  BIAS = TG_LINE_TENSOR_BIAS,
-  PRODUCT_BIAS = TG_LINE_TENSOR_PRODUCT_BIAS,
-  FILTERS = TG_LINE_TENSOR_FILTERS,
-  RESULT = TG_LINE_TENSOR_RESULT,
-  TOTAL = TG_LINE_TENSOR_TOTAL
-};
 
 typedef tg_line_emission emission;
 
 static bool is_joined(const emission *e) { return tg_line_is_joined(e->b.m, e->k, e->t); }
 static int64_t take_of(const emission *e) { return tg_line_take_of(e->b.m, e->t); }
 
-const tg_dram_tensor *tg_line_tensor(const emission *e, int number) {
-  const tg_line_kernel *k = e->k;
-  const tg_line_product *p = k->product;
-  switch (number) {
-  case IMAGE: return p ? NULL : k->image;
-  case WEIGHTS: return k->weights;
-  case BIAS: return k->bias;
-  case PRODUCT_BIAS: return p ? p->bias : NULL;
-  case FILTERS: return p ? p->filters : NULL;
-  case TG_LINE_TENSOR_PIXELS: return p ? p->pixels : NULL;
-  case TG_LINE_TENSOR_MARKS: return p && tg_line_has_marks(k, e->t) ? tg_marks_of(e->b.c->program) : NULL;
-  case TOTAL: return k->total;
-  default: return k->result;
-  }
-}
-
 /* ---- walks ---- */
-
-void tg_line_set_blocks(const emission *e, tg_agcu_instr *in, int number, uint32_t tile,
-                        tg_line_digits elements) {
-  const tg_line_tiling *t = e->t;
-  int64_t bytes = tg_line_tensor_bytes(e, number);
-  bool cut = t->blocks[1] > 1;
-  in->base = e->entry[number];
-  in->offset = e->residue[number];
-  in->rows = 1;
-  in->m_first = tile;
-  in->m_delta[1] = tg_tiles(e->b.m);
-  in->m_radix[0] = cut ? t->blocks[0] : e->k->windows->image->dims[0].size;
-  in->m_radix[1] = cut ? t->blocks[1] : t->blocks[0];
-  in->m_radix[2] = t->blocks[2];
-  in->stride[0] = (cut ? elements.rows : elements.image) * bytes;
-  in->stride[1] = (cut ? elements.columns : elements.rows) * bytes;
-  in->stride[2] = elements.channels * bytes;
-  in->stride[5] = bytes;
-  if (cut) in->offset_delta[0] = elements.image * bytes;
-  in->y_size = in->x_size = 1;
-  if (e->k->product) tg_line_set_made_blocks(e, in, number, tile);
-}
-
-void tg_line_set_steps(const emission *e, tg_agcu_instr *in, tg_line_digits y, tg_line_digits x) {
-  bool cut = e->t->blocks[1] > 1;
-  in->y_inc[0] = cut ? y.rows : 0;
-  in->y_inc[1] = cut ? 0 : y.rows;
-  in->x_inc[1] = cut ? x.columns : 0;
-  in->x_inc[2] = x.channels;
-  in->x_inc[5] = 1;
-}
 
 /* A row of a block is columns of positions, each of its channels, or one run: digits k1 and e. */
 static void set_row(const emission *e, tg_agcu_instr *in, int number, uint32_t rows, uint32_t columns,
@@ -82,17 +24,6 @@ static void set_row(const emission *e, tg_agcu_instr *in, int number, uint32_t r
 
 /* ---- loads ---- */
 
-tg_instr *tg_line_push_load(const emission *e, tg_queue *queue, int convert, const tg_buffer *to,
-                            int64_t mask) {
-  tg_instr *in = tg_build_push(&e->b, queue, TG_OP_agcu_load);
-  tg_agcu_instr *load = &in->agcu;
-  load->convert = convert;
-  tg_set_operand(&load->dst, to, false);
-  load->dst_inner = 65535;
-  load->dst_mask = mask;
-  return in;
-}
-
 /* Coordinate x counts elements of a row of the image: channels left and right of it are out of bounds, and so is what
  * lies behind the last row. Lanes behind the last channel get those of other columns, and nobody stores them. */
 static tg_instr *load_image(const emission *e, tg_queue *queue, uint32_t r, uint32_t col) {
@@ -107,10 +38,11 @@ static tg_instr *load_image(const emission *e, tg_queue *queue, uint32_t r, uint
   tg_instr *in = tg_line_push_load(e, queue, tg_stream_convert(e->k->image, e->k->image_kind),
                                    &e->channels[TG_LINE_IMAGE].ring, tg_checkerboard_mask(r, col));
   tg_agcu_instr *load = &in->agcu;
-  tg_line_set_blocks(e, load, IMAGE, r * e->b.m->cols + col,
+  tg_line_set_blocks(e, load, TG_LINE_TENSOR_IMAGE, r * e->b.m->cols + col,
                      (tg_line_digits){stride[0], down * stride[1], along * stride[2], take});
-  set_row(e, load, IMAGE, tg_line_image_rows(e->k, t), columns, stride);
-  load->offset += (w->origin[0] * stride[1] + w->origin[1] * stride[2]) * tg_line_tensor_bytes(e, IMAGE);
+  set_row(e, load, TG_LINE_TENSOR_IMAGE, tg_line_image_rows(e->k, t), columns, stride);
+  load->offset +=
+      (w->origin[0] * stride[1] + w->origin[1] * stride[2]) * tg_line_tensor_bytes(e, TG_LINE_TENSOR_IMAGE);
   tg_line_set_steps(e, load, (tg_line_digits){.rows = down},
                     (tg_line_digits){.columns = along * channels, .channels = take});
   load->y_inc[3] = 1;
@@ -130,40 +62,6 @@ static tg_instr *load_image(const emission *e, tg_queue *queue, uint32_t r, uint
   return in;
 }
 
-void tg_line_walk_rows(const emission *e, tg_agcu_instr *load, int number, int64_t rows, uint32_t tile) {
-  int64_t channels = e->k->windows->image->dims[3].size, take = take_of(e),
-          bytes = tg_line_tensor_bytes(e, number);
-  tg_line_set_blocks(e, load, number, tile, (tg_line_digits){.channels = take});
-  load->k_radix[0] = 1;
-  load->k_radix[1] = rows;
-  load->k_radix[2] = take;
-  load->stride[4] = channels * bytes;
-  load->take = rows * take;
-  load->x_inc[2] = take;
-  load->x_inc[4] = channels;
-  load->x_inc[5] = 1;
-  load->x_size = rows * channels;
-}
-
-tg_instr *tg_line_load_weights(const emission *e, tg_queue *queue, int number, uint32_t tile, int64_t mask) {
-  const tg_windows *w = e->k->windows;
-  const tg_params *m = e->b.m;
-  uint32_t first = 0, flits = 0;
-  int64_t rows = 0;
-  int kind = 0;
-  for (int i = WEIGHTS; i <= number; i++) {
-    if (!tg_line_tensor(e, i)) continue;
-    first += flits;
-    kind = i == WEIGHTS ? e->k->weights_kind : i == BIAS ? e->k->bias_kind : e->k->product->bias_kind;
-    rows = i == WEIGHTS ? w->taps[0] * w->taps[1] : 1;
-    flits = (uint32_t)rows * tg_line_position(m, e->t, kind);
-  }
-  tg_buffer to = tg_buffer_part(m, &e->channels[TG_LINE_WEIGHTS].ring, first, flits);
-  tg_instr *in = tg_line_push_load(e, queue, tg_stream_convert(tg_line_tensor(e, number), kind), &to, mask);
-  tg_line_walk_rows(e, &in->agcu, number, rows, tile);
-  return in;
-}
-
 static void meet(const emission *e, const tg_stage *stage, tg_joint at) {
   tg_stage_meet(stage, e->channels, TG_ALL_CHANNELS, &at);
 }
@@ -176,7 +74,8 @@ static void emit_blocks(void *user, const tg_stage *stage, tg_queue *queue, uint
   tg_instr *sync = tg_build_push(&e->b, queue, TG_OP_agcu_sync);
   meet(e, stage, (tg_joint){.in = sync, .r = r, .col = col, .first = true, .tiles = mask});
   tg_instr *last = load_image(e, queue, r, col);
-  for (int number = WEIGHTS; number <= BIAS && !tg_line_loads_once(e->b.m, e->k, e->t); number++)
+  for (int number = TG_LINE_TENSOR_WEIGHTS;
+       number <= TG_LINE_TENSOR_BIAS && !tg_line_loads_once(e->b.m, e->k, e->t); number++)
     if (tg_line_tensor(e, number)) last = tg_line_load_weights(e, queue, number, tile, mask);
   meet(e, stage, (tg_joint){.in = last, .r = r, .col = col, .last = true});
 }
@@ -185,7 +84,7 @@ static void emit_blocks(void *user, const tg_stage *stage, tg_queue *queue, uint
 static void emit_weights(const emission *e, const tg_stage *stage, tg_queue *queue, uint32_t tile,
                          int64_t mask) {
   tg_instr *last = NULL;
-  for (int number = WEIGHTS; number <= BIAS; number++) {
+  for (int number = TG_LINE_TENSOR_WEIGHTS; number <= TG_LINE_TENSOR_BIAS; number++) {
     if (!tg_line_tensor(e, number)) continue;
     last = tg_line_load_weights(e, queue, number, tile, mask);
     last->agcu.m_first = tile % e->t->blocks[2];
@@ -205,9 +104,9 @@ static void emit_own_weights(void *user, const tg_stage *stage, tg_queue *queue,
 static void fill_totals(const emission *e, uint32_t r, uint32_t col, tg_agcu_instr *store) {
   const tg_line_kernel *k = e->k;
   int64_t channels = k->windows->image->dims[3].size, take = take_of(e),
-          bytes = tg_line_tensor_bytes(e, TOTAL), rows = tg_line_totals(k, e->t),
+          bytes = tg_line_tensor_bytes(e, TG_LINE_TENSOR_TOTAL), rows = tg_line_totals(k, e->t),
           all = tg_out(k->totals->root)->dims[1].size;
-  tg_line_set_blocks(e, store, TOTAL, r * e->b.m->cols + col,
+  tg_line_set_blocks(e, store, TG_LINE_TENSOR_TOTAL, r * e->b.m->cols + col,
                      (tg_line_digits){all * channels, rows * channels, 0, take});
   tg_line_set_steps(e, store, (tg_line_digits){.rows = rows}, (tg_line_digits){.channels = take});
   store->k_radix[0] = rows;
@@ -231,16 +130,16 @@ static void fill_store(const void *user, int port, uint32_t r, uint32_t col, tg_
   const tg_line_tiling *t = e->t;
   const int64_t *stride = e->k->result_stride;
   int64_t channels = w->image->dims[3].size, take = take_of(e);
-  tg_line_set_blocks(e, store, RESULT, r * e->b.m->cols + col,
+  tg_line_set_blocks(e, store, TG_LINE_TENSOR_RESULT, r * e->b.m->cols + col,
                      (tg_line_digits){stride[0], t->rows * stride[1], t->columns * stride[2], take});
-  set_row(e, store, RESULT, t->rows, t->columns, stride);
+  set_row(e, store, TG_LINE_TENSOR_RESULT, t->rows, t->columns, stride);
   tg_line_set_steps(e, store, (tg_line_digits){.rows = t->rows}, (tg_line_digits){.channels = take});
   if (is_joined(e)) store->x_inc[2] = store->x_inc[5] = 0;
   store->y_inc[3] = 1;
   store->y_size = w->rows[0];
   store->x_size = channels;
   store->convert = e->k->result_kind == TG_STREAM_FP32 ? TG_CVT_32 : TG_CVT_16;
-  store->take = t->piece_flits * (tg_flit_bytes(e->b.m) / tg_line_tensor_bytes(e, RESULT));
+  store->take = t->piece_flits * (tg_flit_bytes(e->b.m) / tg_line_tensor_bytes(e, TG_LINE_TENSOR_RESULT));
   store->k_delta[2] = store->take;
 }
 

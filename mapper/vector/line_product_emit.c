@@ -7,21 +7,6 @@ typedef tg_line_emission emission;
 
 /* ---- who has what, and who loads it ---- */
 
-/* Blocks of channels are counted up to whole rounds, so that those behind the last one have no channels. Rounds are loops of
- * levels 1 and 2, or, where pieces leave, 0 and 1. */
-void tg_line_set_made_blocks(const emission *e, tg_agcu_instr *in, int number, uint32_t tile) {
-  const tg_params *m = e->b.m;
-  const tg_line_tiling *t = e->t;
-  int level = number == TG_LINE_TENSOR_RESULT || number == TG_LINE_TENSOR_TOTAL ? 0 : 1;
-  int64_t channels = (int64_t)tg_line_channel_blocks(m, t) * tg_line_channel_rounds(m, t);
-  uint32_t r = tile / m->cols, col = tile % m->cols;
-  in->m_radix[2] = channels;
-  in->m_first = tg_line_row_block(m, t, r, col) * channels + tg_line_channel_block(m, t, r, col);
-  in->m_delta[1] = 0;
-  in->m_delta[level] = tg_line_channel_blocks(m, t);
-  in->m_delta[level + 1] = tg_line_row_blocks(m, t) * channels;
-}
-
 static tg_post pixels_source(const void *kernel, const tg_channel *channel, uint32_t r, uint32_t col) {
   const emission *e = kernel;
   return tg_post_to_agcu(channel, !tg_line_from_north(e->b.m, e->t, r, col), r, col);
