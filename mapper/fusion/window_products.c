@@ -15,6 +15,7 @@ static bool makes_for(const tg_compile *c, size_t a, size_t b) {
          tg_gemm_is_pointwise(maker->root) && tg_kernel_writes(maker) == 1 &&
          tg_kernel_computes(maker, 0) == value && !maker->prologue_result && !maker->pool && !maker->second &&
          !maker->column_sums && !tg_stochastic_store(maker) && reader->operands[0].source == value &&
+         !tg_product_loads(c, reader, 1, value) && /* as its weights or bias */
          tg_value_same_shape(value, tg_in(reader->root, 0)) && !tg_needed_beside(c, value, a, b) &&
          tg_kernel_can_sink(c, a, b);
 }

@@ -52,6 +52,13 @@ bool tg_gemm_is_pointwise(const tg_node *node) {
          all_are(tg_attr_ints(node, TG_ATTR_PADS, NULL), 4, 0);
 }
 
+/* Pixels of an image follow each other, and rows of these, and images: what convolutions walk. */
+static bool is_image(const tg_value *value, const int64_t *stride) {
+  for (int d = 0; d < 2; d++)
+    if (value->dims[d].size > 1 && stride[d] != stride[d + 1] * value->dims[d + 1].size) return false;
+  return true;
+}
+
 tg_operand tg_resolve_operand(const tg_compile *c, const bool *stored, const tg_node *node, int input) {
   tg_value *value = tg_in(node, input);
   tg_operand plain = plain_operand(c, stored, value);
@@ -72,7 +79,8 @@ tg_operand tg_resolve_operand(const tg_compile *c, const bool *stored, const tg_
   if ((moved.transposed && row != 1) || (!moved.transposed && value->dims[value->rank - 1].size == 1) ||
       !few_digits(value, moved.stride))
     return plain;
-  return moved;
+  bool image = node->op != TG_OP_MATMUL && node->op != TG_OP_BLOCKED_ATTENTION && !moved.transposed;
+  return image && !is_image(value, moved.stride) ? plain : moved;
 }
 
 const tg_operand *tg_resolve_operands(const tg_compile *c, const tg_node *node) {

@@ -38,8 +38,10 @@ static void add_node(signer *s, const tg_node *node) {
   if (!node) return;
   for (int i = 0; i < node->input_count; i++) add_value(s, tg_in(node, i));
   for (int i = 0; i < node->output_count; i++) add_value(s, node->outputs[i]);
+  add_number(s, node->attr_count);
   for (int a = 0; a < node->attr_count; a++) {
     const tg_attr *attr = &node->attrs[a];
+    add_number(s, attr->key);
     add_number(s, attr->i);
     tg_hasher_add(&s->hasher, &attr->f, sizeof attr->f);
     for (int i = 0; i < attr->count; i++) add_number(s, attr->ints[i]);

@@ -97,7 +97,7 @@ int tg_free_post(const tg_instr *in);
 /* The instruction ends loops of all three levels, which begin at slot 0 of its queue. */
 void tg_set_loops(tg_instr *in, const uint32_t counts[3]);
 
-/* Entry of the base table for a tensor; the same tensor and offset share one. `*out_residue` is what remains
+/* An entry of the base table for a tensor. `*out_residue` is what remains
  * to be put into `offset`, since table entries are 64-byte aligned. */
 int tg_build_base(tg_build *b, const tg_dram_tensor *tensor, uint64_t offset, int64_t *out_residue);
 

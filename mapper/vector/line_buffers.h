@@ -29,8 +29,9 @@ typedef struct tg_line_tiling {
   uint32_t blocks[TG_LINE_DIMS]; /* of rows, columns, channels */
   uint32_t rounds;               /* blocks of a tile; of each image, where rows are cut */
   /* Of a product in front (line_product.h): rows of tiles side by side that have the same rows of images, each with
-   * channels of its own, and blocks of rows that the tiles of one row have side by side; buffers of what is loaded; rows that are multiplied at a time, and how often; columns that
-   * are finished at a time, and parts of a row that are so side by side; cycles for a block. */
+   * channels of its own, and blocks of rows that the tiles of one row have side by side; buffers of what is loaded;
+   * rows that are multiplied at a time, and how often; columns that are finished at a time, and parts of a row that
+   * are so side by side; cycles for a block. */
   uint32_t alike, abreast, copies, made_rows, made_pieces, made_at_once, made_parts;
   double made_cycles;
   uint32_t pieces, piece_flits; /* that a block leaves in */

@@ -147,7 +147,11 @@ static void consider(search *s, tg_line_tiling t, const int *own_words) {
   int words[TG_MC_SEGMENTS];
   memcpy(words, own_words, sizeof words);
   t.rounds = (uint32_t)rounds;
-  if (s->k->product) t.rounds = tg_line_row_rounds(m, s->k, &t) * tg_line_channel_rounds(m, &t);
+  if (s->k->product) {
+    rounds = (uint64_t)tg_line_row_rounds(m, s->k, &t) * tg_line_channel_rounds(m, &t);
+    if (rounds >= 1 << 20) return;
+    t.rounds = (uint32_t)rounds;
+  }
   if (t.depth) tg_line_choose_run(m, s->k, words, &t);
   if (t.apart && t.run % t.apart) return;
   if (!totals_fit(s->k, &t) || !set_pieces(m, s->k, &t) || !fields_fit(m, s->k, &t) ||

@@ -4,9 +4,9 @@
  * visits no memory. Rows that blocks have in common are multiplied for each of them.
  *
  * Tiles of a row of the array have the same pixels, which come from the west for all of them, or those of several blocks
- * side by side (`abreast`); those of a tile alone come from either side, in a checkerboard; tiles of a column have the same channels, unless rows of tiles have the same pixels as well
- * (`alike`): then each of these has channels of its own. Rounds of rows are the inner loop, rounds of channels the outer one;
- * what the inner loop does not change stays.
+ * side by side (`abreast`); those of a tile alone come from either side, in a checkerboard. Tiles of a column have the
+ * same channels, unless rows of tiles have the same pixels as well (`alike`): then each of these has channels of its own.
+ * Rounds of rows are the inner loop, rounds of channels the outer one; what the inner loop does not change stays.
  *
  * What lies outside of the image is 0. Columns beside it are so from the beginning, as are rows above and below it where a
  * block has all of an image; else each row has a mark (section/marks.h) that says so. */
@@ -49,11 +49,11 @@ static inline uint32_t tg_line_channel_blocks(const tg_params *m, const tg_line_
 uint32_t tg_line_row_rounds(const tg_params *m, const tg_line_kernel *kernel, const tg_line_tiling *t);
 uint32_t tg_line_channel_rounds(const tg_params *m, const tg_line_tiling *t);
 
-/* Rows from the first one of a tile's block to that of its block in the next round of rows, of images of so many rows, whose
- * blocks are `apart` rows apart; and the first row of block number `block`, counted through all images. */
+/* The first row of block number `block`, of images of so many rows, whose blocks are `apart` rows apart, counted through
+ * all of them; and rows from a tile's block to that of the next round of rows. */
 int64_t tg_line_first_row(const tg_line_tiling *t, int64_t block, int64_t rows, int64_t apart);
 int64_t tg_line_rows_apart(const tg_params *m, const tg_line_tiling *t, int64_t rows, int64_t apart);
-/* Is that the same for all rounds and tiles? What rounds asks it, which counts pixels: those of the image and of results. */
+/* Of a kernel that rounds: does each round move every tile by the same number of pixels of the image, and of results? */
 bool tg_line_places_fit(const tg_params *m, const tg_line_kernel *kernel, const tg_line_tiling *t);
 
 /* Rows and columns of a block of the image that are made, all others being outside; in positions of the block. */

@@ -94,6 +94,30 @@ static void same_bits(const void *user) {
                                               .wanted = 4});
 }
 
+/* What makes the image also makes the weights, or the bias, which are loaded: it is stored. */
+TG_TEST(window_products, of_which_the_windows_read_more_are_stored) {
+  static const char *const more[] = {
+      "%w = Reshape(%r) shape=[32,1,1,1] @3\n%d = Conv(%r, %w) kernel_shape=[1,1] group=32 @4\n" OUT,
+      "%c = Reshape(%r) shape=[32] @3\nconst %w: f32[32,1,1,1] = seeded(4, 0.3)\n"
+      "%d = Conv(%r, %w, %c) kernel_shape=[1,1] group=32 @4\n" OUT};
+  for (size_t i = 0; i < sizeof more / sizeof *more; i++)
+    for (uint64_t seed = 0; seed <= 40; seed++) {
+      tg_arena arena = {0};
+      tg_diag diag = {""};
+      mapped m;
+      run_case what = {
+          .text = tg_arena_printf(&arena, "%s%s", HEAD("1,1,1,16", "16", "32", ", %f") RELU, more[i]),
+          .arch = "edge",
+          .map.any_tiling = seed,
+          .run.threads = 1};
+      if (run_text(&what, &m, &arena, &diag) || !outputs_agree(&m, 0, &diag))
+        tg_test_fail(__FILE__, __LINE__, "%d, tilings %d: %s", (int)i, (int)seed, diag.message);
+      EXPECT(!has_products(m.program));
+      release_mapped(&m);
+      tg_arena_release(&arena);
+    }
+}
+
 /* Accumulation that rounds does so by the places of pixels and channels, whatever a tile has of them. */
 static const void *rounded(const randomized_case *own, uint64_t seed, tg_opt_level opt, int64_t k_tile,
                            bool *out_has, tg_arena *arena, size_t *out_bytes) {
