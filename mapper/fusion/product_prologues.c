@@ -29,12 +29,7 @@ static int operand_of(const tg_compile *c, const tg_kernel *product, const tg_va
 static tg_kernel with_prologue(tg_compile *c, const tg_kernel *product, int operand, const tg_kernel *maker) {
   tg_kernel both = *product;
   tg_add_nodes(c->arena, &both.prologue[operand], maker->fused, maker->fused_count);
-
-  both.inputs = NULL;
-  both.input_count = both.input_capacity = 0;
-  for (size_t i = 0; i < maker->input_count; i++) tg_kernel_add_input(c, &both, maker->inputs[i]);
-  for (size_t i = 0; i < product->input_count; i++)
-    if (product->inputs[i] != maker->output) tg_kernel_add_input(c, &both, product->inputs[i]);
+  tg_kernel_join_inputs(c, &both, maker, product);
   return both;
 }
 

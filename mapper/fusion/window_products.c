@@ -24,11 +24,7 @@ static tg_kernel together(tg_compile *c, const tg_kernel *a, const tg_kernel *b)
   tg_kernel both = *b, *product = TG_NEW(c->arena, tg_kernel);
   *product = *a;
   both.product = product;
-  both.inputs = NULL;
-  both.input_count = both.input_capacity = 0;
-  for (size_t i = 0; i < a->input_count; i++) tg_kernel_add_input(c, &both, a->inputs[i]);
-  for (size_t i = 0; i < b->input_count; i++)
-    if (b->inputs[i] != a->output) tg_kernel_add_input(c, &both, b->inputs[i]);
+  tg_kernel_join_inputs(c, &both, a, b);
   return both;
 }
 

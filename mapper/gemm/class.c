@@ -44,19 +44,12 @@ static bool absorbs(tg_compile *c, const tg_kernel *kernel) {
   return tg_gemm_phases(kernel->root) == 1 && !tg_describe_gemm(c, kernel, 0, &alone) && alone.products == 1;
 }
 
-/* Pixels of an image whose channels are part of another one's follow each other, and so do its rows. */
-static bool walks_image(const tg_value *image, const int64_t *stride) {
-  for (int d = 0; d < 2; d++)
-    if (image->dims[d].size > 1 && stride[d] != stride[d + 1] * image->dims[d + 1].size) return false;
-  return true;
-}
-
 /* Convolutions take weights to be dense, their gradients both operands; and several results lie alike. */
 static bool walks_views(tg_compile *c, const tg_kernel *kernel) {
   const tg_operand *a = &kernel->operands[0], *b = &kernel->operands[1];
   const tg_node *root = kernel->root;
   if (kernel->prologue_result || kernel->column_sums || kernel->second || kernel->more_count) return false;
-  bool image = root->op == TG_OP_CONV && (a->transposed || walks_image(tg_in(root, 0), a->stride));
+  bool image = root->op == TG_OP_CONV && (a->transposed || tg_lies_by_pixels(tg_in(root, 0), a->stride));
   if (root->op != TG_OP_MATMUL &&
       (!(image || tg_is_contiguous(c, a->source)) || !tg_is_contiguous(c, b->source)))
     return false;

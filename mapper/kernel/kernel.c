@@ -103,6 +103,14 @@ void tg_kernel_add_input(tg_compile *c, tg_kernel *kernel, tg_value *value) {
     TG_PUSH(c->arena, kernel->inputs, kernel->input_count, kernel->input_capacity, value);
 }
 
+void tg_kernel_join_inputs(tg_compile *c, tg_kernel *both, const tg_kernel *maker, const tg_kernel *reader) {
+  both->inputs = NULL;
+  both->input_count = both->input_capacity = 0;
+  for (size_t i = 0; i < maker->input_count; i++) tg_kernel_add_input(c, both, maker->inputs[i]);
+  for (size_t i = 0; i < reader->input_count; i++)
+    if (reader->inputs[i] != maker->output) tg_kernel_add_input(c, both, reader->inputs[i]);
+}
+
 /* The only node that reads the value, which is no output of the graph. */
 static const tg_node *only_reader(const tg_value *value) {
   return value->output_count || !value->uses || value->uses->next ? NULL : value->uses->node;

@@ -33,6 +33,8 @@ void tg_kernel_set_nodes(tg_compile *c, tg_kernel *kernel, tg_node_list *nodes);
 void tg_kernel_add_loads(tg_compile *c, tg_kernel *kernel, const tg_node_list *nodes, const tg_node *node);
 /* The kernel reads `value` from DRAM, or what it reshapes. */
 void tg_kernel_add_input(tg_compile *c, tg_kernel *kernel, tg_value *value);
+/* `both`, a copy of one of them, reads what `maker` reads and what `reader` does but for what `maker` makes. */
+void tg_kernel_join_inputs(tg_compile *c, tg_kernel *both, const tg_kernel *maker, const tg_kernel *reader);
 /* The kernel of a Transpose that keeps the rows of `result`, which no other node reads and no other kernel loads
  * (a product may load it as the Transpose would leave it); or NULL. */
 tg_kernel *tg_storable_move(const tg_compile *c, const tg_value *result);

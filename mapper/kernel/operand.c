@@ -52,8 +52,7 @@ bool tg_gemm_is_pointwise(const tg_node *node) {
          all_are(tg_attr_ints(node, TG_ATTR_PADS, NULL), 4, 0);
 }
 
-/* Pixels of an image follow each other, and rows of these, and images: what convolutions walk. */
-static bool is_image(const tg_value *value, const int64_t *stride) {
+bool tg_lies_by_pixels(const tg_value *value, const int64_t *stride) {
   for (int d = 0; d < 2; d++)
     if (value->dims[d].size > 1 && stride[d] != stride[d + 1] * value->dims[d + 1].size) return false;
   return true;
@@ -80,7 +79,7 @@ tg_operand tg_resolve_operand(const tg_compile *c, const bool *stored, const tg_
       !few_digits(value, moved.stride))
     return plain;
   bool image = node->op != TG_OP_MATMUL && node->op != TG_OP_BLOCKED_ATTENTION && !moved.transposed;
-  return image && !is_image(value, moved.stride) ? plain : moved;
+  return image && !tg_lies_by_pixels(value, moved.stride) ? plain : moved;
 }
 
 const tg_operand *tg_resolve_operands(const tg_compile *c, const tg_node *node) {

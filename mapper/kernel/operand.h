@@ -29,6 +29,10 @@ const tg_operand *tg_resolve_operands(const tg_compile *c, const tg_node *node);
 /* The same were the Cast stored, so that loads need not do it. */
 const tg_operand *tg_operands_behind(const tg_compile *c, const tg_operand *operands, const tg_node *cast);
 
+/* Do the pixels of `image`, whose strides these are, follow each other, and its rows of them? Channels may be
+ * part of another one's. It is what convolutions walk. */
+bool tg_lies_by_pixels(const tg_value *image, const int64_t *stride);
+
 /* What a load does to an operand that lies in DRAM as `source`: TG_CVT_*. */
 int tg_operand_conversion(const tg_value *source, const tg_value *operand);
 
