@@ -36,13 +36,11 @@ static bool plan_dnnl(tg_cpu_reference *plan, const tg_node *node) {
   return tg_cpu_plan_elementwise(plan, node) || tg_cpu_plan_move(plan, node);
 }
 
-/* The value in the dtype that plain C expects: the graph's own. */
+/* The value in the dtype that plain C expects, the graph's own: where it lies, or a copy of the step's. */
 static void *wide_data(tg_cpu_reference *plan, const tg_value *value) {
-  if (tg_cpu_dtype(plan, value) == value->dtype) return tg_cpu_data(plan, value);
-  void **wide = &plan->wide[value->index];
-  if (!*wide)
-    *wide = tg_arena_alloc(&plan->arena, (size_t)tg_value_elements(value), tg_dtype_size(value->dtype));
-  return *wide;
+  void *data = tg_cpu_data(plan, value);
+  if (tg_cpu_dtype(plan, value) == value->dtype) return data;
+  return tg_cpu_scratch(plan, (size_t)tg_value_elements(value) * tg_dtype_size(value->dtype));
 }
 
 static bool plan_plain(tg_cpu_reference *plan, const tg_node *node) {
@@ -50,23 +48,19 @@ static bool plan_plain(tg_cpu_reference *plan, const tg_node *node) {
   step.inputs = TG_NEW_ARRAY(&plan->arena, const void *, (size_t)node->input_count + 1);
   step.outputs = TG_NEW_ARRAY(&plan->arena, void *, (size_t)node->output_count);
   for (int i = 0; i < node->input_count; i++)
-    if (tg_in(node, i)) {
-      tg_cpu_data(plan, tg_in(node, i));
-      step.inputs[i] = wide_data(plan, tg_in(node, i));
-    }
-  for (int i = 0; i < node->output_count; i++) {
-    tg_cpu_data(plan, node->outputs[i]);
-    step.outputs[i] = wide_data(plan, node->outputs[i]);
-  }
+    if (tg_in(node, i)) step.inputs[i] = wide_data(plan, tg_in(node, i));
+  for (int i = 0; i < node->output_count; i++) step.outputs[i] = wide_data(plan, node->outputs[i]);
   plan->plain_nodes++;
   TG_PUSH(&plan->arena, plan->steps, plan->step_count, plan->step_capacity, step);
   return true;
 }
 
 static void plan_node(tg_cpu_reference *plan, const tg_node *node) {
-  if (plan->done[tg_out(node)->index]) return;
-  if (!tg_cpu_plan_gather(plan, node) && !plan_dnnl(plan, node)) plan_plain(plan, node);
-  for (int i = 0; i < node->output_count; i++) plan->done[node->outputs[i]->index] = true;
+  if (!plan->done[tg_out(node)->index]) {
+    if (!tg_cpu_plan_gather(plan, node) && !plan_dnnl(plan, node)) plan_plain(plan, node);
+    for (int i = 0; i < node->output_count; i++) plan->done[node->outputs[i]->index] = true;
+  }
+  tg_cpu_end_node(plan, node);
 }
 
 static tg_status check_formats(const tg_graph *graph, tg_diag *diag) {
@@ -94,8 +88,7 @@ tg_status tg_cpu_reference_create(const tg_graph *graph, tg_dtype dtype, int thr
     tg_cpu_reference_destroy(plan);
     return tg_fail(diag, TG_INVALID, "CPU reference: oneDNN does not start");
   }
-  plan->data = TG_NEW_ARRAY(&plan->arena, void *, (size_t)graph->value_count);
-  plan->wide = TG_NEW_ARRAY(&plan->arena, void *, (size_t)graph->value_count);
+  plan->storage = TG_NEW_ARRAY(&plan->arena, tg_cpu_storage *, (size_t)graph->value_count);
   plan->done = TG_NEW_ARRAY(&plan->arena, bool, (size_t)graph->value_count);
   int before = omp_get_max_threads(); /* primitives are made for the thread count in force */
   omp_set_num_threads(plan->threads);
@@ -116,6 +109,8 @@ void tg_cpu_reference_destroy(tg_cpu_reference *reference) {
   /* Threads that wait are lost in a fork, and its child would wait for them forever: */
   (void)omp_pause_resource_all(OMP_PAUSE_SOFT);
 }
+
+size_t tg_cpu_reference_bytes(const tg_cpu_reference *reference) { return reference->arena.used; }
 
 /* --- running */
 

@@ -18,6 +18,8 @@ typedef struct tg_cpu_reference tg_cpu_reference;
 tg_status tg_cpu_reference_create(const tg_graph *graph, tg_dtype dtype, int threads,
                                   tg_cpu_reference **out_reference, tg_diag *diag);
 void tg_cpu_reference_destroy(tg_cpu_reference *reference); /* NULL is allowed */
+/* Bytes of its tensors and weights: results whose readers have run make room for later ones. */
+size_t tg_cpu_reference_bytes(const tg_cpu_reference *reference);
 
 /* Graph input `index` from dense FP32; zeros until set. */
 void tg_cpu_reference_set_input(tg_cpu_reference *reference, int index, const float *data);

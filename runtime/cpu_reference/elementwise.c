@@ -1,14 +1,5 @@
 #include "runtime/cpu_reference/plan.h"
 
-/* The operand's storage may take the result: it is no other value's as well, and nobody else reads it. */
-static bool may_overwrite(const tg_value *in, const tg_value *out) {
-  if (in->kind == TG_VALUE_RESULT &&
-      (tg_op_is(in->producer->op, TG_IS_MOVE) || in->producer->op == TG_OP_CAST))
-    return false;
-  return in->kind == TG_VALUE_RESULT && in->use_count == 1 && !in->output_count &&
-         tg_value_same_shape(in, out);
-}
-
 static bool plan_unary(tg_cpu_reference *plan, const tg_node *node, const tg_cpu_eltwise *eltwise) {
   const tg_value *in = tg_in(node, 0), *out = tg_out(node);
   void *source = tg_cpu_data(plan, in);
@@ -19,7 +10,7 @@ static bool plan_unary(tg_cpu_reference *plan, const tg_node *node, const tg_cpu
                                      eltwise->beta) ||
       !tg_cpu_describe(plan, &op, NULL, &description))
     return false;
-  if (may_overwrite(in, out)) plan->data[out->index] = source;
+  if (tg_cpu_is_last_use(plan, in) && tg_value_same_shape(in, out)) tg_cpu_share(plan, out, in);
   tg_cpu_arg args[] = {{DNNL_ARG_SRC, tg_cpu_memory(plan, &desc, source)},
                        {DNNL_ARG_DST, tg_cpu_memory(plan, &desc, tg_cpu_data(plan, out))}};
   return tg_cpu_append(plan, description, args, 2);

@@ -58,7 +58,7 @@ bool tg_cpu_plan_gather(tg_cpu_reference *plan, const tg_node *node) {
   for (int i = 0; i < node->input_count; i++) step.inputs[i] = tg_cpu_data(plan, tg_in(node, i));
   step.outputs[0] = tg_cpu_data(plan, tg_out(node));
   if (node->op == TG_OP_SCATTER_ADD)
-    step.scratch = TG_NEW_ARRAY(&plan->arena, float, (size_t)tg_value_elements(tg_in(node, 0)));
+    step.scratch = tg_cpu_scratch(plan, (size_t)tg_value_elements(tg_in(node, 0)) * sizeof(float));
   TG_PUSH(&plan->arena, plan->steps, plan->step_count, plan->step_capacity, step);
   return true;
 }

@@ -2,7 +2,7 @@
 
 /* The same elements in the same order: no copy. */
 static bool plan_alias(tg_cpu_reference *plan, const tg_node *node) {
-  plan->data[tg_out(node)->index] = tg_cpu_data(plan, tg_in(node, 0));
+  tg_cpu_share(plan, tg_out(node), tg_in(node, 0));
   return true;
 }
 

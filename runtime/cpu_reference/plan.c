@@ -17,20 +17,88 @@ dnnl_data_type_t tg_cpu_dnnl_type(tg_dtype dtype) {
   }
 }
 
+/* --- memory */
+
+static tg_cpu_block fresh_block(tg_cpu_reference *plan, size_t bytes) {
+  return (tg_cpu_block){tg_arena_alloc(&plan->arena, bytes, 1), bytes};
+}
+
+/* The smallest spare block that is large enough, and at most twice as large: large ones are for large tensors. */
+static tg_cpu_block take_block(tg_cpu_reference *plan, size_t bytes) {
+  tg_cpu_block *best = NULL;
+  for (size_t i = 0; i < plan->spare_count; i++) {
+    tg_cpu_block *spare = &plan->spare[i];
+    if (spare->bytes >= bytes && spare->bytes / 2 <= bytes && (!best || spare->bytes < best->bytes))
+      best = spare;
+  }
+  if (!best) return fresh_block(plan, bytes);
+  tg_cpu_block block = *best;
+  *best = plan->spare[--plan->spare_count];
+  return block;
+}
+
+static void give_back(tg_cpu_reference *plan, tg_cpu_block block) {
+  TG_PUSH(&plan->arena, plan->spare, plan->spare_count, plan->spare_capacity, block);
+}
+
+static void settle(tg_cpu_reference *plan, const tg_value *value, tg_cpu_storage *storage) {
+  storage->readers += value->use_count;
+  if (value->kind != TG_VALUE_RESULT || value->output_count) storage->kept = true;
+  plan->storage[value->index] = storage;
+}
+
 void *tg_cpu_data(tg_cpu_reference *plan, const tg_value *value) {
-  void **data = &plan->data[value->index];
-  if (*data) return *data;
+  if (plan->storage[value->index]) return plan->storage[value->index]->block.base;
   tg_dtype dtype = tg_cpu_dtype(plan, value);
-  size_t count = (size_t)tg_value_elements(value);
-  *data = tg_arena_alloc(&plan->arena, count, tg_dtype_size(dtype));
-  if (value->kind != TG_VALUE_CONSTANT) return *data;
+  size_t count = (size_t)tg_value_elements(value), bytes = count * tg_dtype_size(dtype);
+  tg_cpu_storage *storage = TG_NEW(&plan->arena, tg_cpu_storage);
+  /* Inputs and constants are there before the first step of a run, and behind its last one. */
+  storage->block = value->kind == TG_VALUE_RESULT ? take_block(plan, bytes) : fresh_block(plan, bytes);
+  settle(plan, value, storage);
+  void *data = storage->block.base;
+  if (value->kind != TG_VALUE_CONSTANT) return data;
   if (dtype == value->dtype)
-    memcpy(*data, value->data, count * tg_dtype_size(dtype));
+    memcpy(data, value->data, bytes);
   else
     for (size_t i = 0; i < count; i++)
-      tg_store_f32(*data, dtype, i, tg_load_f32(value->data, value->dtype, i));
-  return *data;
+      tg_store_f32(data, dtype, i, tg_load_f32(value->data, value->dtype, i));
+  return data;
 }
+
+void tg_cpu_share(tg_cpu_reference *plan, const tg_value *value, const tg_value *with) {
+  tg_cpu_data(plan, with);
+  settle(plan, value, plan->storage[with->index]);
+}
+
+bool tg_cpu_is_last_use(const tg_cpu_reference *plan, const tg_value *value) {
+  const tg_cpu_storage *storage = plan->storage[value->index];
+  return storage && !storage->kept && storage->readers == 1;
+}
+
+void *tg_cpu_scratch(tg_cpu_reference *plan, size_t bytes) {
+  tg_cpu_block block = take_block(plan, bytes);
+  TG_PUSH(&plan->arena, plan->scratch, plan->scratch_count, plan->scratch_capacity, block);
+  return block.base;
+}
+
+/* Values between nodes that were fused have no storage. */
+static void end_uses(tg_cpu_reference *plan, const tg_value *value, int uses) {
+  tg_cpu_storage *storage = value ? plan->storage[value->index] : NULL;
+  if (!storage || storage->kept || storage->returned) return;
+  storage->readers -= uses;
+  if (storage->readers) return;
+  storage->returned = true;
+  give_back(plan, storage->block);
+}
+
+void tg_cpu_end_node(tg_cpu_reference *plan, const tg_node *node) {
+  for (int i = 0; i < node->input_count; i++) end_uses(plan, tg_in(node, i), 1);
+  for (int i = 0; i < node->output_count; i++) end_uses(plan, node->outputs[i], 0); /* that nobody reads */
+  for (size_t i = 0; i < plan->scratch_count; i++) give_back(plan, plan->scratch[i]);
+  plan->scratch_count = 0;
+}
+
+/* --- oneDNN's descriptions, and its primitives */
 
 dnnl_memory_desc_t tg_cpu_desc(const tg_cpu_reference *plan, const tg_value *value, int rank) {
   int own = value->rank ? value->rank : 1;

@@ -19,6 +19,20 @@ typedef struct tg_cpu_step {
   void **outputs;
 } tg_cpu_step;
 
+/* Memory that results take one after the other. */
+typedef struct tg_cpu_block {
+  void *base;
+  size_t bytes;
+} tg_cpu_block;
+
+/* Where a value lies, and those that are the same bytes under other names, or are computed in place. */
+typedef struct tg_cpu_storage {
+  tg_cpu_block block;
+  int readers;   /* uses of its values by nodes that are not planned yet */
+  bool kept;     /* an input, a constant or an output of the graph lies here: never given back */
+  bool returned; /* its block may be another's by now */
+} tg_cpu_storage;
+
 struct tg_cpu_reference {
   tg_arena arena;
   const tg_graph *graph;
@@ -26,9 +40,12 @@ struct tg_cpu_reference {
   int threads, plain_nodes;
   dnnl_engine_t engine;
   dnnl_stream_t stream;
-  void **data; /* of each value, by index; NULL until its producer is planned */
-  void **wide; /* its copy in the graph's own dtype, for plain C */
-  bool *done;  /* of each value: nodes whose result is there were fused into an earlier one */
+  tg_cpu_storage **storage; /* of each value, by index; NULL until its producer is planned */
+  bool *done;               /* of each value: nodes whose result is there were fused into an earlier one */
+  tg_cpu_block *spare;      /* blocks that nobody reads any more */
+  size_t spare_count, spare_capacity;
+  tg_cpu_block *scratch; /* blocks of the node that is being planned */
+  size_t scratch_count, scratch_capacity;
   tg_cpu_step *steps;
   size_t step_count, step_capacity;
   dnnl_memory_t *memories;
@@ -45,9 +62,17 @@ typedef struct tg_cpu_arg {
 /* Floats are stored in the plan's dtype, all else in its own. */
 tg_dtype tg_cpu_dtype(const tg_cpu_reference *plan, const tg_value *value);
 dnnl_data_type_t tg_cpu_dnnl_type(tg_dtype dtype);
-/* The storage of a value: constants are converted once, results get a buffer. NULL: a float format not
- * handled. */
+/* The value's elements: constants are converted once; a result has memory until the last node that reads it
+ * is planned, which may be another's before it and behind it. */
 void *tg_cpu_data(tg_cpu_reference *plan, const tg_value *value);
+/* `value` lies where `with` does. */
+void tg_cpu_share(tg_cpu_reference *plan, const tg_value *value, const tg_value *with);
+/* Only one use of what lies where the result `value` does is not planned yet: who makes it may overwrite it. */
+bool tg_cpu_is_last_use(const tg_cpu_reference *plan, const tg_value *value);
+/* Memory of the steps of the node that is being planned, of undefined contents. */
+void *tg_cpu_scratch(tg_cpu_reference *plan, size_t bytes);
+/* The node is planned: what it was the last to read, and its scratch, may be others'. */
+void tg_cpu_end_node(tg_cpu_reference *plan, const tg_node *node);
 /* Row-major descriptor of the value's storage; scalars have one dimension. `rank` 0: the value's own, else
  * leading ones are added. */
 dnnl_memory_desc_t tg_cpu_desc(const tg_cpu_reference *plan, const tg_value *value, int rank);

@@ -81,8 +81,10 @@ static dnnl_memory_t packed(tg_cpu_reference *plan, const tg_value *value, const
                             const dnnl_memory_desc_t *wanted) {
   void *data = tg_cpu_data(plan, value);
   if (dnnl_memory_desc_equal(plain, wanted)) return tg_cpu_memory(plan, wanted, data);
-  void *copy = tg_arena_alloc(&plan->arena, dnnl_memory_desc_get_size(wanted), 1);
-  if (!tg_cpu_reorder(plan, plain, data, wanted, copy, tg_is_constant(value))) return NULL;
+  bool once = tg_is_constant(value);
+  size_t bytes = dnnl_memory_desc_get_size(wanted);
+  void *copy = once ? tg_arena_alloc(&plan->arena, bytes, 1) : tg_cpu_scratch(plan, bytes);
+  if (!tg_cpu_reorder(plan, plain, data, wanted, copy, once)) return NULL;
   return tg_cpu_memory(plan, wanted, copy);
 }
 

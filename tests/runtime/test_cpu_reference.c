@@ -156,6 +156,33 @@ TG_TEST(cpu_reference, elementwise_chain_keeps_its_inputs) {
   EXPECT_EQ(compare(&b, 1e-5f), 0);
 }
 
+/* Twenty blocks of a product, its activation and what leads around them, reshaped on the way, of which early ones are
+ * read once more at the end. */
+TG_TEST(cpu_reference, results_make_room_when_they_have_been_read) {
+  enum { ROWS = 64, COLUMNS = 48, BLOCKS = 20 };
+  BEGIN(b);
+  tg_value *x = input(&b, "x", 2, (int64_t[]){ROWS, COLUMNS}), *early = NULL;
+  tg_value *w = tg_graph_add_seeded(b.graph, "w", TG_F32, 2, (int64_t[]){COLUMNS, COLUMNS}, 3, 0.1f);
+  for (int i = 0; i < BLOCKS; i++) {
+    tg_value *y = tg_out(node(&b, TG_OP_MATMUL, x, w, NULL));
+    tg_value *turned = tg_out(node(&b, TG_OP_TRANSPOSE, y, NULL, NULL));
+    tg_value *flat = tg_out(node(&b, TG_OP_FLATTEN, tg_out(node(&b, TG_OP_TANH, y, NULL, NULL)), NULL, NULL));
+    tg_value *sum = tg_out(node(&b, TG_OP_ADD, x, tg_out(node(&b, TG_OP_SIGMOID, flat, NULL, NULL)), NULL));
+    x = tg_out(node(&b, TG_OP_MAX, sum, tg_out(node(&b, TG_OP_TRANSPOSE, turned, NULL, NULL)), NULL));
+    if (i == 3) early = turned;
+  }
+  tg_value *late = tg_out(node(&b, TG_OP_TRANSPOSE, early, NULL, NULL));
+  tg_graph_add_output(b.graph, tg_out(node(&b, TG_OP_SUB, x, late, NULL)), "y", TG_F32);
+  tg_graph_add_output(b.graph, early, "early", TG_F32);
+  tg_diag diag = {""};
+  ASSERT(!tg_graph_infer(b.graph, &diag));
+  tg_cpu_reference *reference;
+  ASSERT(!tg_cpu_reference_create(b.graph, TG_BF16, 1, &reference, &diag));
+  EXPECT(tg_cpu_reference_bytes(reference) < 20 * ROWS * COLUMNS * sizeof(float));
+  tg_cpu_reference_destroy(reference);
+  EXPECT_EQ(compare(&b, 1e-5f), 0);
+}
+
 TG_TEST(cpu_reference, a_broadcast_first_operand_runs_in_plain_c) {
   BEGIN(b);
   tg_value *x = input(&b, "x", 2, (int64_t[]){3, 5}), *row = input(&b, "row", 1, (int64_t[]){5});
