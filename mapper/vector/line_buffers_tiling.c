@@ -45,7 +45,7 @@ static bool fields_fit(const tg_params *m, const tg_line_kernel *k, const tg_lin
            vectors = (uint64_t)t->rows * (t->depth ? t->columns / t->run : tg_line_groups(t)) * t->vectors;
   if (k->totals && (uint64_t)tg_line_totals(k, t) * tg_line_take_of(m, t) > MOST_TAKEN) return false;
   return taken <= MOST_TAKEN && stored <= MOST_TAKEN && weights <= MOST_TAKEN && vectors <= MOST_TAKEN &&
-         tg_pad_rows(m) <= MOST_STEP && (int64_t)t->rows * w->row_step[0] <= MOST_STEP &&
+         tg_pad_rows(m) - 1 <= MOST_STEP && (int64_t)t->rows * w->row_step[0] <= MOST_STEP &&
          (uint64_t)t->columns * (uint64_t)w->row_step[1] * channels < 1u << 23;
 }
 
