@@ -41,10 +41,16 @@ static bool fits(search *s, const tg_gemm_tiling *t) {
   return suffices(s, &need);
 }
 
-/* What tilings are compared by: cycles, or, where tilings are randomized, a number for each. */
-static double rank(search *s, const tg_gemm_tiling *t, const tg_stages *stages) {
-  if (!s->c->options.any_tiling) return t->cycles + TRAFFIC_WEIGHT * tg_gemm_traffic(t, stages);
+/* Where tilings are randomized: the number of this one, else 0. */
+static double draw(search *s) {
+  if (!s->c->options.any_tiling) return 0;
   return tg_randomized_cycles(s->c, (uint32_t)s->g->m, (uint32_t)s->g->n, s->considered++);
+}
+
+/* What tilings are compared by: cycles, or the numbers that were drawn. */
+static double rank(const search *s, const tg_gemm_tiling *t, const tg_stages *stages, double drawn) {
+  if (s->c->options.any_tiling) return drawn;
+  return t->cycles + TRAFFIC_WEIGHT * tg_gemm_traffic(t, stages);
 }
 
 bool tg_search_is_slower(const search *s, const tg_gemm_tiling *t) {
@@ -75,10 +81,8 @@ static void note(tg_gemm_candidates *near, const tg_gemm_tiling *t, double compa
   near->rank[at] = compared;
 }
 
-/* Sides that may bring blocks of the epilogue's operands: one where there are none. Randomized tilings are counted with
- * both. */
+/* Sides that may bring blocks of the epilogue's operands: one where there are none. */
 static int sides_of_blocks(const search *s, const tg_gemm_tiling *t) {
-  if (s->c->options.any_tiling) return 2;
   for (int x = 0; x < s->g->epilogue_operand_count; x++)
     if (!tg_gemm_loads_once(t, &s->g->epilogue_operands[x])) return 2;
   return 1;
@@ -90,8 +94,12 @@ static bool is_apart(const search *s, const tg_gemm_tiling *t) {
   return s->found && (t->joined > 1 || t->own) && !s->c->options.any_tiling;
 }
 
+/* Randomized tilings have their numbers before they are known to fit, and most are not looked at further; which of two
+ * sides comes first is drawn as well. */
 static void consider(search *s, tg_gemm_tiling t) {
   tg_stages stages;
+  const double drawn = draw(s);
+  if (s->found && s->c->options.any_tiling && drawn >= s->rank) return;
   t.column_sums_egress = t.egress;
   t.one_out = false;
   if (t.ring || t.producers) t.one_out = !fits(s, &t);
@@ -101,15 +109,15 @@ static void consider(search *s, tg_gemm_tiling t) {
   }
   const tg_need need = need_of(s, &t);
   if (!suffices(s, &need)) return;
-  for (int west = 0, sides = sides_of_blocks(s, &t); west < sides; west++) {
-    t.epilogue_operands_west = west;
+  for (int side = 0, sides = sides_of_blocks(s, &t); side < sides; side++) {
+    t.epilogue_operands_west = sides > 1 && (side + (int)drawn) % 2;
     tg_gemm_list_stages(s->m, s->g, &t, &stages);
     tg_need all = need;
     tg_need_stages(&all, &stages);
     if (!suffices(s, &all)) continue;
     s->fitting++;
     t.cycles = tg_gemm_cycles(s->c, s->g, &t, &stages);
-    double compared = rank(s, &t, &stages);
+    double compared = rank(s, &t, &stages, drawn);
     if (is_apart(s, &t)) {
       if (s->apart_rank > 0 && s->apart_rank <= compared) continue;
       s->apart_rank = compared;

@@ -143,6 +143,11 @@ static void consider(search *s, tg_line_tiling t, const int *own_words) {
            blocks = images * t.blocks[0] * t.blocks[1] * t.blocks[2];
   uint64_t rounds = (blocks + tg_tiles(m) - 1) / tg_tiles(m);
   if (rounds >= 1 << 20 || blocks >= 1u << 31 || w->image->dims[0].size >= 1 << 20) return;
+  double drawn = 0;
+  if (s->c->options.any_tiling) {
+    drawn = tg_randomized_cycles(s->c, (uint32_t)w->rows[0], (uint32_t)w->rows[1], s->considered++);
+    if (s->found && drawn >= s->best.cycles) return;
+  }
   tg_stages stages;
   int words[TG_MC_SEGMENTS];
   memcpy(words, own_words, sizeof words);
@@ -160,9 +165,7 @@ static void consider(search *s, tg_line_tiling t, const int *own_words) {
   if (is_slower(s, &t, words)) return;
   tg_line_list_stages(m, s->k, &t, words, &stages);
   if (!fits(m, s->k, &t, &stages)) return;
-  t.cycles = s->c->options.any_tiling
-                 ? tg_randomized_cycles(s->c, (uint32_t)w->rows[0], (uint32_t)w->rows[1], s->considered++)
-                 : s->configuration + cycles_of(m, s->k, &t, &stages);
+  t.cycles = s->c->options.any_tiling ? drawn : s->configuration + cycles_of(m, s->k, &t, &stages);
   if (s->found && t.cycles >= s->best.cycles) return;
   s->best = t;
   s->found = true;
