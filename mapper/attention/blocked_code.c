@@ -200,8 +200,7 @@ static bool write_result(writer *w) {
   for (int u = 0; u < w->a->added; u++) {
     tg_mc_ref y = tg_mc_alu(mc, TG_ALU_mul, added(w, change, u), inverse, TG_MC_NONE);
     if (logsum != TG_MC_NONE && w->a->context.n % w->lanes) y = tg_mc_alu_imm(mc, TG_ALU_tail, y, logsum, u);
-    y = tg_round_to(mc, root->dtype, y, !kernel->fused_count);
-    if (kernel->fused_count) y = tg_emit_expression(mc, w->c, kernel, root, y, NULL, 0);
+    y = tg_emit_epilogue(mc, w->c, kernel, kernel->root, y);
     if (y == TG_MC_NONE) return false;
     tg_mc_store(mc, sum + 1 + u, w->a->out_kind == TG_STREAM_FP32, y);
   }

@@ -138,9 +138,7 @@ bool tg_attention_microcode(const tg_compile *c, const tg_attention *a, tg_mc *m
     return false;
   tg_mc_next_segment(mc);
   const tg_kernel *kernel = a->kernel;
-  tg_value *root = tg_out(kernel->root);
-  tg_mc_ref y = tg_round_to(mc, root->dtype, tg_mc_load(mc, 0, false), !kernel->fused_count);
-  if (kernel->fused_count) y = tg_emit_expression(mc, c, kernel, root, y, NULL, 0);
+  tg_mc_ref y = tg_emit_epilogue(mc, c, kernel, kernel->root, tg_mc_load(mc, 0, false));
   if (y == TG_MC_NONE) return false;
   tg_mc_store(mc, 1, a->out_kind == TG_STREAM_FP32, y);
   return true;

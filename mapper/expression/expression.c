@@ -106,6 +106,13 @@ tg_mc_ref tg_emit_expression(tg_mc *mc, const tg_compile *c, const tg_kernel *ke
   return emit_nodes(&e, kernel, c->diag) ? tg_emitter_number(&e, &e.held[e.count - 1]) : TG_MC_NONE;
 }
 
+tg_mc_ref tg_emit_epilogue(tg_mc *mc, const tg_compile *c, const tg_kernel *kernel, const tg_node *root,
+                           tg_mc_ref y) {
+  tg_value *value = tg_out(root);
+  return tg_emit_expression(mc, c, kernel, value, tg_round_to(mc, value->dtype, y, !kernel->fused_count),
+                            NULL, 0);
+}
+
 bool tg_emit_prologue(tg_mc *mc, const tg_compile *c, const tg_node_list *prologue,
                       const tg_operand_stream *streams, int stream_count, const tg_kernel *storing,
                       const tg_value *only_stored, tg_value *const *values, int count,

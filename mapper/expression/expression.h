@@ -23,6 +23,11 @@ tg_mc_ref tg_hold_operand(tg_mc *mc, const tg_operand_stream *operand);
 tg_mc_ref tg_emit_expression(tg_mc *mc, const tg_compile *c, const tg_kernel *kernel, tg_value *root_value,
                              tg_mc_ref root, const tg_operand_stream *streams, int stream_count);
 
+/* What becomes of a result `y` of `root`, one of the kernel's own, whose fused nodes have no operands from DRAM: in
+ * the root's format, unless it is only stored, then through these nodes. TG_MC_NONE with a diag as above. */
+tg_mc_ref tg_emit_epilogue(tg_mc *mc, const tg_compile *c, const tg_kernel *kernel, const tg_node *root,
+                           tg_mc_ref y);
+
 /* The prologue of a root, and the registers of `count` values that roots read: results of the nodes,
  * perhaps reshaped, or operands from DRAM. `storing`: the kernel, if it stores results of nodes that no root
  * reads; else NULL. `only_stored`: the one of the values of which nothing happens but stores in its format,

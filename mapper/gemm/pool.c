@@ -143,7 +143,7 @@ static tg_status write_columns(const tg_compile *c, const tg_gemm *g, tg_mc *mc)
   tg_mc_ref x = tg_mc_load(mc, 0, g->pool.kind == TG_STREAM_FP32);
   tg_mc_assign(mc, most, TG_ALU_max, most, x, TG_MC_NONE);
   tg_mc_next_segment(mc);
-  tg_mc_ref y = pool->fused_count ? tg_emit_expression(mc, c, pool, tg_out(pool->root), most, NULL, 0) : most;
+  tg_mc_ref y = tg_emit_expression(mc, c, pool, tg_out(pool->root), most, NULL, 0);
   if (y == TG_MC_NONE) return TG_INVALID;
   tg_mc_store(mc, 1, g->out_kind[0] == TG_STREAM_FP32, y);
   return TG_OK;

@@ -16,16 +16,10 @@ tg_mc_ref tg_depthwise_load(tg_mc *mc, const tg_kernel *kernel, int i, int strea
   return tg_depthwise_rounded(mc, kernel, i, tg_mc_load(mc, stream, wide));
 }
 
-/* What becomes of a sum; it is no more if the microcode has no room for it. */
-static tg_mc_ref finish(tg_compile *c, const tg_kernel *kernel, tg_mc *mc, tg_mc_ref y) {
-  y = tg_round_to(mc, tg_out(kernel->root)->dtype, y, !kernel->fused_count);
-  return kernel->fused_count ? tg_emit_expression(mc, c, kernel, tg_out(kernel->root), y, NULL, 0) : y;
-}
-
 void tg_depthwise_end(const tg_depthwise *d, const tg_line_kernel *lines, tg_mc *mc, tg_mc_ref y,
                       tg_mc_ref bias, int stream) {
   if (lines->bias) y = tg_mc_alu(mc, TG_ALU_add, y, bias, TG_MC_NONE);
-  y = finish(d->c, d->kernel, mc, y);
+  y = tg_emit_epilogue(mc, d->c, d->kernel, d->kernel->root, y);
   if (y == TG_MC_NONE)
     mc->overflow = true;
   else

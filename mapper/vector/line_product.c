@@ -211,11 +211,6 @@ bool tg_line_choose_product(const tg_params *m, const tg_line_kernel *k, const t
 
 /* ---- streams and microcode ---- */
 
-static tg_mc_ref finish(tg_compile *c, const tg_kernel *kernel, tg_mc *mc, tg_mc_ref y) {
-  y = tg_round_to(mc, tg_out(kernel->root)->dtype, y, !kernel->fused_count);
-  return kernel->fused_count ? tg_emit_expression(mc, c, kernel, tg_out(kernel->root), y, NULL, 0) : y;
-}
-
 void tg_line_write_product(tg_compile *c, const tg_line_kernel *k, uint32_t at_once, bool marks, tg_mc *mc) {
   const tg_line_product *p = k->product;
   tg_mc_ref bias = TG_MC_NONE, mark = TG_MC_NONE;
@@ -225,7 +220,7 @@ void tg_line_write_product(tg_compile *c, const tg_line_kernel *k, uint32_t at_o
   for (uint32_t u = 0; u < at_once; u++) {
     tg_mc_ref y = tg_mc_load(mc, (int)u, false);
     if (p->bias) y = tg_mc_alu(mc, TG_ALU_add, y, bias, TG_MC_NONE);
-    y = finish(c, p->kernel, mc, y);
+    y = tg_emit_epilogue(mc, c, p->kernel, p->kernel->root, y);
     if (y == TG_MC_NONE) {
       mc->overflow = true;
       return;

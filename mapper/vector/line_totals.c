@@ -103,7 +103,6 @@ uint32_t tg_line_totals_unroll(const tg_line_kernel *k, const tg_line_tiling *t)
 /* Streams: results, by the position in an iteration; what is made of them. */
 void tg_line_write_totals(tg_compile *c, const tg_line_kernel *k, uint32_t unroll, tg_mc *mc) {
   const tg_kernel *kernel = k->totals;
-  tg_value *value = tg_out(kernel->root);
   tg_mc_ref total = tg_mc_new(mc), x[TG_STREAMS];
   tg_mc_assign(mc, total, TG_ALU_mov, tg_mc_const(mc, tg_reduction_identity(kernel->root)), TG_MC_NONE,
                TG_MC_NONE);
@@ -112,8 +111,7 @@ void tg_line_write_totals(tg_compile *c, const tg_line_kernel *k, uint32_t unrol
   for (uint32_t u = 0; u < unroll; u++)
     tg_mc_assign(mc, total, tg_reduction_alu(kernel->root), total, x[u], TG_MC_NONE);
   tg_mc_next_segment(mc);
-  tg_mc_ref y = tg_round_to(mc, value->dtype, total, !kernel->fused_count);
-  if (kernel->fused_count) y = tg_emit_expression(mc, c, kernel, value, y, NULL, 0);
+  tg_mc_ref y = tg_emit_epilogue(mc, c, kernel, kernel->root, total);
   if (y == TG_MC_NONE)
     mc->overflow = true;
   else

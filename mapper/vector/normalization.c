@@ -39,14 +39,12 @@ static tg_mc_ref load_source(normalization *n, int source, int u) {
 /* Vector u of the row, from its distance to the mean on. */
 static bool finish_vector(normalization *n, int u, tg_mc_ref mean, tg_mc_ref inverse) {
   tg_mc *mc = &n->mc;
-  tg_value *value = tg_out(n->kernel->root);
   tg_mc_ref y = tg_mc_alu(mc, TG_ALU_sub, load_source(n, 0, u), mean, TG_MC_NONE);
   y = tg_mc_alu(mc, TG_ALU_mul, y, inverse, TG_MC_NONE);
   tg_mc_ref scale = load_source(n, 1, u);
   y = n->plan.vectors == 1 ? tg_mc_alu(mc, TG_ALU_mul, y, scale, TG_MC_NONE)
                            : tg_mc_alu(mc, TG_ALU_fma, y, scale, load_source(n, 2, u));
-  y = tg_round_to(mc, value->dtype, y, !n->kernel->fused_count);
-  if (n->kernel->fused_count) y = tg_emit_expression(mc, n->c, n->kernel, value, y, NULL, 0);
+  y = tg_emit_epilogue(mc, n->c, n->kernel, n->kernel->root, y);
   if (y == TG_MC_NONE) return false;
   tg_mc_store(mc, tg_result_stream(&n->plan, 0, u), n->plan.output_kind == TG_STREAM_FP32, y);
   return true;

@@ -107,7 +107,6 @@ static void take(void *user, int stream, uint32_t u, uint32_t q) {
 
 static void write_windows(const void *user, const tg_line_kernel *lines, const tg_line_tiling *t, tg_mc *mc) {
   const pool *of = user;
-  tg_value *out = tg_out(of->kernel->root);
   code s = {.of = of, .mc = mc, .halves = lines->image_kind == TG_STREAM_FP32, .loaded = -1};
   tg_mc_begin(mc, of->c->arena);
   begin_windows(&s, t);
@@ -122,9 +121,10 @@ static void write_windows(const void *user, const tg_line_kernel *lines, const t
       tg_mc_ref inverse =
           lines->bias ? tg_mc_load(mc, tg_line_bias_stream(lines, t), true) : tg_mc_const(mc, of->inverse);
       y = tg_mc_alu(mc, TG_ALU_mul, y, inverse, TG_MC_NONE);
-      y = tg_round_to(mc, out->dtype, y, !of->kernel->fused_count);
+      y = tg_emit_epilogue(mc, of->c, of->kernel, of->kernel->root, y);
+    } else {
+      y = tg_emit_expression(mc, of->c, of->kernel, tg_out(of->kernel->root), y, NULL, 0);
     }
-    if (of->kernel->fused_count) y = tg_emit_expression(mc, of->c, of->kernel, out, y, NULL, 0);
     if (y == TG_MC_NONE) {
       mc->overflow = true;
       return;

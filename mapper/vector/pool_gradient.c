@@ -75,8 +75,7 @@ static tg_status emit_phase(tg_compile *c, const tg_kernel *kernel, const tg_rea
   tg_mc code, *mc = &code;
   tg_mc_begin(mc, c->arena);
   tg_mc_ref y = emit_sum(mc, &plan, reach, tg_attr_ints(node, TG_ATTR_KERNEL_SHAPE, NULL)[1]);
-  y = tg_round_to(mc, out->dtype, y, !kernel->fused_count);
-  if (kernel->fused_count) y = tg_emit_expression(mc, c, kernel, tg_out(node), y, NULL, 0);
+  y = tg_emit_epilogue(mc, c, kernel, node, y);
   if (y == TG_MC_NONE) return TG_INVALID;
   tg_mc_store(mc, plan.inputs, plan.output_kind == TG_STREAM_FP32, y);
   return tg_emit_stream_kernel(c, kernel, &plan, mc, 1 << 1);

@@ -38,9 +38,7 @@ static bool emit_prologue(reduction *r, int u, tg_mc_ref *out_registers) {
 
 /* A result to its format, through the fused nodes, to its stream. */
 static bool finish(reduction *r, int root, tg_mc_ref y) {
-  tg_value *value = tg_out(tg_kernel_root(r->kernel, root));
-  y = tg_round_to(&r->mc, value->dtype, y, !r->kernel->fused_count);
-  if (r->kernel->fused_count) y = tg_emit_expression(&r->mc, r->c, r->kernel, value, y, NULL, 0);
+  y = tg_emit_epilogue(&r->mc, r->c, r->kernel, tg_kernel_root(r->kernel, root), y);
   if (y == TG_MC_NONE) return false;
   bool halves = tg_stream_kind(tg_kernel_result(r->kernel, root)) == TG_STREAM_FP32;
   tg_mc_store(&r->mc, tg_result_stream(&r->plan, root, 0), halves, y);

@@ -88,9 +88,7 @@ static tg_mc_ref total_of(tg_softmax *s) {
 /* Stores a result of the Softmax, through the fused nodes; rounded to `dtype`, if the stream does not hold what the kernel
  * makes. False with a diag if a node has no microcode. */
 static bool store_result(const tg_softmax *s, tg_mc_ref y, tg_dtype dtype, int stream) {
-  tg_value *root = tg_out(s->kernel->root);
-  y = tg_round_to(s->mc, root->dtype, y, !s->kernel->fused_count);
-  if (s->kernel->fused_count) y = tg_emit_expression(s->mc, s->c, s->kernel, root, y, NULL, 0);
+  y = tg_emit_epilogue(s->mc, s->c, s->kernel, s->kernel->root, y);
   if (y == TG_MC_NONE) return false;
   if (dtype != s->kernel->output->dtype) y = tg_round_to(s->mc, dtype, y, true);
   tg_mc_store(s->mc, stream, dtype != TG_BF16 && dtype != TG_F16, y);
