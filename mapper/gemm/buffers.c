@@ -63,13 +63,13 @@ uint32_t tg_gemm_column_sum_flits(const tg_params *m, const tg_gemm_tiling *t) {
 }
 
 uint64_t tg_gemm_running_rows(const tg_params *m, const tg_gemm *g, const tg_gemm_tiling *t) {
-  return tg_gemm_pieces_of_column_sum(g, t) > 1
+  return tg_gemm_drain_tiles_of_column_sum(g, t) > 1
              ? (uint64_t)g->column_sums.count * tg_gemm_column_sum_flits(m, t)
              : 0;
 }
 
 uint64_t tg_gemm_out_rows(const tg_params *m, const tg_gemm *g, const tg_gemm_tiling *t) {
-  uint64_t column_sums = (uint64_t)g->column_sums.count * tg_gemm_column_sums_a_piece(g, t) *
+  uint64_t column_sums = (uint64_t)g->column_sums.count * tg_gemm_column_sums_a_drain_tile(g, t) *
                          tg_gemm_column_sum_flits(m, t),
            results = tg_gemm_results_before(m, g, t, g->outs) + column_sums,
            sum = tg_gemm_received_rows(m, g, t);
@@ -79,7 +79,8 @@ uint64_t tg_gemm_out_rows(const tg_params *m, const tg_gemm *g, const tg_gemm_ti
 
 uint64_t tg_gemm_column_sums_apart(const tg_params *m, const tg_gemm *g, const tg_gemm_tiling *t) {
   if (!g->prologue.result) return 0;
-  return (uint64_t)g->column_sums.count * tg_gemm_column_sums_a_piece(g, t) * tg_gemm_column_sum_flits(m, t);
+  return (uint64_t)g->column_sums.count * tg_gemm_column_sums_a_drain_tile(g, t) *
+         tg_gemm_column_sum_flits(m, t);
 }
 
 uint64_t tg_gemm_received_rows(const tg_params *m, const tg_gemm *g, const tg_gemm_tiling *t) {

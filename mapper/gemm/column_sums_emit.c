@@ -1,8 +1,8 @@
 /* Reductions of a product's result by blocks of rows, in the drain ("column sums"): a VOP goes down the rows
- * of a piece for each group of 2P columns, and keeps what is reduced in registers. Where a block has several
- * pieces, each piece has a VOP of its own, and the next one takes up what the one before has put into the
+ * of a drain tile for each group of 2P columns, and keeps what is reduced in registers. Where a block has several
+ * drain tiles, each drain tile has a VOP of its own, and the next one takes up what the one before has put into the
  * scratchpad, into two buffers in turn, since a VOP does not read a bank that it writes; the last one puts
- * the column sum behind the results of its piece. Blocks and their order come from the graph, so no tiling
+ * the column sum behind the results of its drain tile. Blocks and their order come from the graph, so no tiling
  * changes a bit. */
 #include "mapper/gemm/emission.h"
 #include "mapper/gemm/layout.h"
@@ -57,18 +57,18 @@ static void set_epilogue_operands(const emission *e, tg_instr *in, uint32_t p, u
 }
 
 /* Column sums go from VOP to VOP, and the last one of a block puts them where they leave. */
-static void set_column_sums(emission *e, tg_instr *in, uint32_t p, uint32_t pieces) {
-  uint32_t row = tg_gemm_column_sum_flits(e->b.m, &e->t), at = p % pieces;
+static void set_column_sums(emission *e, tg_instr *in, uint32_t p, uint32_t drain_tiles) {
+  uint32_t row = tg_gemm_column_sum_flits(e->b.m, &e->t), at = p % drain_tiles;
   for (int i = 0; i < e->g->column_sums.count; i++) {
     tg_buffer before = tg_buffer_part(e->b.m, &e->channels[TG_ROLE_RUNNING].ring, row * (uint32_t)i, row),
               after = before;
-    if (at + 1 == pieces) after = e->column_sums.out[i];
+    if (at + 1 == drain_tiles) after = e->column_sums.out[i];
     if (at)
       tg_set_rotating(&set_stream(e, in, tg_gemm_before_stream(e->g, i), TG_STREAM_FP32, &before, 1)->at,
                       &before, (at - 1) % 2, TG_ROTATE_NEVER);
     tg_stream *s = set_stream(e, in, tg_gemm_after_stream(e->g, i), TG_STREAM_FP32, &after, 1);
     s->store = 1;
-    if (at + 1 == pieces)
+    if (at + 1 == drain_tiles)
       tg_set_rotation(&s->at, &after, p, e->steps);
     else
       tg_set_rotating(&s->at, &after, at % 2, TG_ROTATE_NEVER);
@@ -81,7 +81,7 @@ static void set_results(const emission *e, tg_instr *in, uint32_t p, uint32_t do
       int stream = tg_gemm_result_stream(e->g, k, u);
       tg_stream *s = set_stream(e, in, stream, e->g->out_kind[k], &e->results[k], down);
       s->store = 1;
-      tg_set_rotation(&s->at, &e->results[k], block * e->pieces + p, e->steps);
+      tg_set_rotation(&s->at, &e->results[k], block * e->drain_tiles + p, e->steps);
       s->at.base += u * s->j[1];
       s->j[1] *= e->g->column_sums.unroll;
     }
@@ -89,11 +89,11 @@ static void set_results(const emission *e, tg_instr *in, uint32_t p, uint32_t do
 
 /* Rows of the VOP: (block of rows, group of 2P columns), of which each goes down the rows. The first is of
  * the tile's block number `block`. */
-static tg_instr *push_piece(emission *e, uint32_t r, uint32_t col, uint32_t p, uint32_t pieces,
-                            uint32_t block) {
-  uint32_t groups = e->t.nt / tg_lanes(e->b.m), blocks = tg_gemm_column_sums_a_piece(e->g, &e->t),
+static tg_instr *push_drain_tile(emission *e, uint32_t r, uint32_t col, uint32_t p, uint32_t drain_tiles,
+                                 uint32_t block) {
+  uint32_t groups = e->t.nt / tg_lanes(e->b.m), blocks = tg_gemm_column_sums_a_drain_tile(e->g, &e->t),
            down = e->t.mr / blocks;
-  int segments[] = {TG_COLUMN_SUMS_HOLD, p % pieces ? TG_COLUMN_SUMS_GO_ON : TG_COLUMN_SUMS_BEGIN,
+  int segments[] = {TG_COLUMN_SUMS_HOLD, p % drain_tiles ? TG_COLUMN_SUMS_GO_ON : TG_COLUMN_SUMS_BEGIN,
                     TG_COLUMN_SUMS_ROWS, TG_COLUMN_SUMS_END};
   tg_instr *in = tg_build_push(&e->b, &tg_build_tile(&e->b, r, col)->vx, TG_OP_vx_vop);
   for (int q = 0; q < 4; q++) {
@@ -110,20 +110,20 @@ static tg_instr *push_piece(emission *e, uint32_t r, uint32_t col, uint32_t p, u
   set_accumulator(e, in, p, down, block);
   set_epilogue_operands(e, in, p, down);
   set_results(e, in, p, down, block);
-  set_column_sums(e, in, p, pieces);
+  set_column_sums(e, in, p, drain_tiles);
   return in;
 }
 
 void tg_gemm_emit_column_sums(emission *e, const tg_stage *stage, uint32_t r, uint32_t col) {
-  uint32_t pieces = tg_gemm_pieces_of_column_sum(e->g, &e->t);
+  uint32_t drain_tiles = tg_gemm_drain_tiles_of_column_sum(e->g, &e->t);
   for (uint32_t p = 0; p < e->steps; p++)
-    tg_gemm_meet(e, stage, TG_ALL_CHANNELS, push_piece(e, r, col, p, pieces, 0), r, col, !p,
+    tg_gemm_meet(e, stage, TG_ALL_CHANNELS, push_drain_tile(e, r, col, p, drain_tiles, 0), r, col, !p,
                  p + 1 == e->steps);
 }
 
 tg_instr *tg_gemm_emit_block_column_sums(emission *e, const tg_stage *stage, uint32_t r, uint32_t col,
                                          uint32_t block) {
-  tg_instr *in = push_piece(e, r, col, 0, 1, block);
+  tg_instr *in = push_drain_tile(e, r, col, 0, 1, block);
   tg_gemm_meet(e, stage, TG_ALL_CHANNELS, in, r, col, true, true);
   return in;
 }
@@ -140,7 +140,7 @@ void tg_gemm_fill_column_sums(const emission *e, int i, uint32_t r, uint32_t col
                        .columns = g->n};
   tg_fill_walk(store, &walk, e->column_sums.base[i], e->column_sums.rest[i]);
   tg_gemm_place place = tg_gemm_place_of(e, r, col);
-  store->rows = tg_gemm_column_sums_a_piece(g, &e->t);
+  store->rows = tg_gemm_column_sums_a_drain_tile(g, &e->t);
   store->m_first = place.row / g->column_sums.block;
   for (int l = 0; l < 2; l++) store->m_delta[l] = place.row_delta[l] / g->column_sums.block;
   store->m_delta[e->t.sent ? 1 : 2] = store->rows;

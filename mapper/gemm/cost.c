@@ -10,7 +10,7 @@
 
 #define CHUNK_CYCLES 8.0  /* of each chunk, over what its units take; where tiles make it, over mx's */
 #define HELD_UP      1.15 /* of its time: a way through three units, each of which waits for others, too */
-#define HANDING_ON   2.0  /* of each piece whose column sums go on: its short buffers ride out less */
+#define HANDING_ON   2.0  /* of each drain tile whose column sums go on: its short buffers ride out less */
 
 typedef struct model {
   const tg_params *m;
@@ -213,13 +213,14 @@ double tg_gemm_cycles(const tg_compile *c, const tg_gemm *g, const tg_gemm_tilin
   double ends = 2 * m->dram_latency + tg_max_double(all.west.in_front, all.north.in_front) +
                 tg_mx_stationary(m, g->format) * m->fma_latency;
   if (t->producers) ends += way_of_chunk(&s);
-  /* Ports store a piece while the vector unit works on the next one; sums follow each other down the column, a piece behind. */
+  /* Ports store a drain tile while the vector unit works on the next one; sums follow each other down the column, one
+   * tile of them behind. */
   double ports = tg_max_double(all.west.drain, all.north.drain),
-         piece = (double)t->mr / tg_gemm_block_results(t);
-  double drain = tg_max_double(vector, ports) + piece * (vector < ports ? vector : ports) +
-                 (t->ring ? 0 : (t->members - 1) * vector * piece);
+         drain_tile = (double)t->mr / tg_gemm_block_results(t);
+  double drain = tg_max_double(vector, ports) + drain_tile * (vector < ports ? vector : ports) +
+                 (t->ring ? 0 : (t->members - 1) * vector * drain_tile);
   double passes = (double)tg_gemm_row_blocks(t) * t->passes_n, strips = tg_gemm_strips(t);
-  double handing_on = tg_gemm_pieces_of_column_sum(g, t) > 1 ? passes * t->mt / t->mr * HANDING_ON : 0;
+  double handing_on = tg_gemm_drain_tiles_of_column_sum(g, t) > 1 ? passes * t->mt / t->mr * HANDING_ON : 0;
   /* The first pass has nothing to store. */
   double period = tg_max_double(pass_cycles(&s, &all, false), port_period(&s, &all)),
          load = tg_max_double(all.west.load, all.north.load), first = period;

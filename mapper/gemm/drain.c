@@ -1,4 +1,4 @@
-/* The vector unit's part of a product: it drains the accumulator, piece by piece of a block, through the
+/* The vector unit's part of a product: it drains the accumulator, one drain tile of a block after the other, through the
  * nodes that are fused behind the product.
  *
  * Where K is cut into parts, sums run: p_0 to p_(D-1) are in the accumulators of the D members of a group,
@@ -47,8 +47,8 @@ static tg_instr *emit_step(emission *e, const tg_stage *stage, uint32_t r, uint3
   uint64_t meets = step->accumulator.meets | step->from.meets | step->to.meets;
   if (step->segment == TG_DRAIN_FINISH) meets |= operands;
   tg_gemm_meet(e, stage, meets, in, r, col, true, true);
-  in->common.loop_count[2] = step->in_pieces ? e->pieces : step->parts;
-  in->common.loop_count[1] = step->in_pieces ? step->parts : 0;
+  in->common.loop_count[2] = step->by_drain_tiles ? e->drain_tiles : step->parts;
+  in->common.loop_count[1] = step->by_drain_tiles ? step->parts : 0;
   in->common.loop_begin[2] = in->common.loop_begin[1] = own;
   return in;
 }
@@ -76,7 +76,7 @@ static place sum_after(const emission *e, uint32_t r, uint32_t first, tg_rotatio
 /* The last part: its half of the accumulator, and the sum before it, if there is any. */
 static step last_step(const emission *e, tg_buffer *halves, uint32_t r) {
   bool odd = e->t.parts % 2;
-  step last = {.in_pieces = true, .part = e->t.parts - 1};
+  step last = {.by_drain_tiles = true, .part = e->t.parts - 1};
   if (e->t.parts > 1) {
     last.accumulator = half(e, halves, odd ? 0 : 1, block_rotation(e));
     last.from = sum_so_far(e, r, odd, block_rotation(e));
@@ -111,14 +111,14 @@ void tg_gemm_emit_sums(emission *e, const tg_stage *stage, uint32_t r, uint32_t 
   tg_rotation rotation = block_rotation(e),
               each = e->t.members > 1 ? TG_ROTATE_OUTER : TG_ROTATE_EACH; /* part */
   step first = {.segment = tg_gemm_member(e, r) ? TG_DRAIN_ADD : TG_DRAIN_BEGIN,
-                .in_pieces = e->t.members > 1,
+                .by_drain_tiles = e->t.members > 1,
                 .accumulator = half(e, &halves, 0, rotation),
                 .to = sum_after(e, r, 0, rotation)};
   if (tg_gemm_member(e, r)) first.from = sum_so_far(e, r, 0, rotation);
   step next = {.segment = TG_DRAIN_ADD,
                .part = 1,
                .parts = e->t.parts - 2,
-               .in_pieces = first.in_pieces,
+               .by_drain_tiles = first.by_drain_tiles,
                .accumulator = half(e, &halves, 1, each),
                .from = sum_so_far(e, r, 0, each),
                .to = sum_after(e, r, 1, each)};
@@ -150,7 +150,7 @@ void tg_gemm_emit_drain(emission *e, const tg_stage *stage, uint32_t r, uint32_t
   step last = last_step(e, &halves, r);
   tg_buffer products[2]; /* transposed */
   if (has_whole_sum(e, r))
-    last = (step){.in_pieces = true, .from = tg_gemm_ring(e, TG_ROLE_ROUNDED, 0, TG_ROTATE_NEVER, true)};
+    last = (step){.by_drain_tiles = true, .from = tg_gemm_ring(e, TG_ROLE_ROUNDED, 0, TG_ROTATE_NEVER, true)};
   for (uint32_t i = 0; i < 2 && e->second && e->t.swapped; i++) {
     products[i] = tg_gemm_transposed_buffer(e, i);
     *(i ? &last.second : &last.from) = (place){&products[i], 0, TG_ROTATE_NEVER, true, 0};
@@ -173,7 +173,7 @@ void tg_gemm_emit_sum_sends(emission *e, const tg_stage *stage, uint32_t r, uint
   tg_set_operand(&tx->src, &e->channels[TG_ROLE_OUT].ring, false);
   tg_set_operand(&tx->dst, &received->ring, false);
   tg_gemm_meet(e, stage, TG_ALL_CHANNELS, in, r, col, true, true);
-  tg_set_loops(in, e->piece_loops);
+  tg_set_loops(in, e->drain_tile_loops);
   if (e->t.parts > 1) in->common.loop_count[1] = e->t.parts;
 }
 
@@ -205,9 +205,9 @@ tg_instr *tg_gemm_emit_block_drain(emission *e, const tg_stage *stage, uint32_t 
   if (e->g->column_sums.count) return tg_gemm_emit_block_column_sums(e, stage, r, col, block);
   tg_buffer halves;
   step all = {.segment = TG_DRAIN_FINISH,
-              .in_pieces = true,
+              .by_drain_tiles = true,
               .accumulator = half(e, &halves, block % 2, TG_ROTATE_OUTER),
-              .epilogue_operands = {.first = block * e->pieces % 2},
-              .to = tg_gemm_ring(e, TG_ROLE_OUT, block * e->pieces % 2, TG_ROTATE_EACH, false)};
+              .epilogue_operands = {.first = block * e->drain_tiles % 2},
+              .to = tg_gemm_ring(e, TG_ROLE_OUT, block * e->drain_tiles % 2, TG_ROTATE_EACH, false)};
   return emit_step(e, stage, r, col, &all);
 }

@@ -36,14 +36,14 @@ typedef struct tg_gemm_emission {
   const tg_kernel *kernel;
   const tg_gemm *g;
   tg_gemm_tiling t;
-  uint32_t stationary;         /* rows of a block */
-  uint32_t pieces, ring_steps; /* of a block: that a tile finishes; loads for the fused nodes */
-  uint32_t steps;              /* pieces that have instructions of their own: 1, or all */
-  bool nested;                 /* loops over parts of K hold loops over chunks */
-  uint32_t unrolled;           /* instructions for the chunks of a part, 1: a loop or a single one */
-  uint32_t strip;              /* the section's pass over columns: tg_gemm_strips */
-  uint32_t k_loops[3], piece_loops[3], ring_loops[3];
-  int m_level, n_level;     /* of the passes in loops over pieces: 0 and 1, or the other way round */
+  uint32_t stationary;              /* rows of a block */
+  uint32_t drain_tiles, ring_steps; /* of a block: that a tile finishes; loads for the fused nodes */
+  uint32_t steps;                   /* drain tiles that have instructions of their own: 1, or all */
+  bool nested;                      /* loops over parts of K hold loops over chunks */
+  uint32_t unrolled;                /* instructions for the chunks of a part, 1: a loop or a single one */
+  uint32_t strip;                   /* the section's pass over columns: tg_gemm_strips */
+  uint32_t k_loops[3], drain_tile_loops[3], ring_loops[3];
+  int m_level, n_level;     /* of the passes in loops over drain tiles: 0 and 1, or the other way round */
   int m_k_level, n_k_level; /* and in loops over K, where the inner one takes the place of chunks that there
                                are none of */
   int64_t product;          /* the first one that this section computes */
@@ -52,7 +52,7 @@ typedef struct tg_gemm_emission {
   tg_vx_instr microcode; /* segments of the drain */
   tg_store_port ports[2 * TG_GEMM_RESULTS];
   tg_egress_plan egress;
-  tg_buffer results[TG_GEMM_RESULTS]; /* parts of the buffer of a piece on its way out */
+  tg_buffer results[TG_GEMM_RESULTS]; /* parts of the buffer of a drain tile on its way out */
   int a_base, b_base, out_base[TG_GEMM_RESULTS];
   int64_t a_rest, b_rest, out_rest[TG_GEMM_RESULTS];
   tg_operands_emission operands;
@@ -114,7 +114,7 @@ int tg_gemm_part_level(const tg_gemm_emission *e);
 void tg_gemm_set_chunk(const tg_gemm_emission *e, tg_row_operand *operand, const tg_buffer *buffer,
                        uint32_t chunk);
 
-/* Where a tile's pieces begin in the result: the first one, and from index to index of each loop. */
+/* Where a tile's drain tiles begin in the result: the first one, and from index to index of each loop. */
 typedef struct tg_gemm_place {
   int64_t row, column, row_delta[3], column_delta[3];
 } tg_gemm_place;
@@ -166,7 +166,7 @@ void tg_gemm_emit_returns(tg_gemm_emission *e, const tg_stage *stage, uint32_t r
 tg_status tg_gemm_pack_drain(tg_gemm_emission *e);
 /* The drain with column sums, and the walk of a STORE of column sum number i. column_sums_emit.c */
 void tg_gemm_emit_column_sums(tg_gemm_emission *e, const tg_stage *stage, uint32_t r, uint32_t col);
-/* The VOP of block number `block` and those behind it, in a loop over its pieces: with a prologue. */
+/* The VOP of block number `block` and those behind it, in a loop over its drain tiles: with a prologue. */
 tg_instr *tg_gemm_emit_block_column_sums(tg_gemm_emission *e, const tg_stage *stage, uint32_t r, uint32_t col,
                                          uint32_t block);
 void tg_gemm_fill_column_sums(const tg_gemm_emission *e, int i, uint32_t r, uint32_t col,
@@ -174,7 +174,7 @@ void tg_gemm_fill_column_sums(const tg_gemm_emission *e, int i, uint32_t r, uint
 
 /* Segments of its microcode, of which a VOP has one of BEGIN and GO_ON, and streams: of result k, and of the
  * accumulator, row `row` of an iteration, or of the rows that moments begin with; of column sum i, as it goes
- * on from a piece, and as one takes it up. column_sums_code.c */
+ * on from a drain tile, and as one takes it up. column_sums_code.c */
 enum {
   TG_COLUMN_SUMS_HOLD,
   TG_COLUMN_SUMS_BEGIN,
@@ -198,7 +198,7 @@ typedef struct tg_gemm_buffer {
   const tg_buffer *buffer; /* NULL: none */
   uint32_t first;          /* of its copies */
   tg_rotation rotation;
-  bool whole;     /* holds a block, not a piece */
+  bool whole;     /* holds a block, not a drain tile */
   uint64_t meets; /* bits of the channel that it is part of */
 } tg_gemm_buffer;
 /* The ring of a channel. */
@@ -207,14 +207,14 @@ static inline tg_gemm_buffer tg_gemm_ring(const tg_gemm_emission *e, tg_gemm_rol
   return (tg_gemm_buffer){&e->channels[role].ring, first, rotation, whole, tg_gemm_bit(role)};
 }
 
-/* A VOP: over a block or over its pieces in turn, for each of `parts` parts of K. */
+/* A VOP: over a block or over its drain tiles in turn, for each of `parts` parts of K. */
 typedef struct tg_gemm_step {
   int segment;
   uint32_t part, parts; /* the first of the tile's parts; 0: one */
-  bool in_pieces;
+  bool by_drain_tiles;
   uint32_t first;     /* step of a block */
   uint32_t first_row; /* of a step */
-  uint32_t rows;      /* of a piece, if not those that leave at once */
+  uint32_t rows;      /* of a drain tile, if not those that leave at once */
   tg_gemm_buffer accumulator, from, to,
       epilogue_operands; /* epilogue operands: how the blocks' buffers rotate */
   tg_gemm_buffer second; /* of a second product, as `from`; none: it is in the accumulator, too */
@@ -237,7 +237,8 @@ void tg_gemm_multiply_both(tg_gemm_emission *e, const tg_stage *stage, uint32_t 
 tg_buffer tg_gemm_transposed_buffer(const tg_gemm_emission *e, uint32_t product);
 void tg_gemm_emit_transposition(tg_gemm_emission *e, const tg_stage *stage, uint32_t r, uint32_t col);
 
-/* A pool in the drain (pool_emit.c): what lies beside the image, once; down the windows of a block, and across them, piece by piece;
+/* A pool in the drain (pool_emit.c): what lies beside the image, once; down the windows of a block, and across them,
+ * one drain tile after the other;
  * the marks of the rows of a block that are outside of the image; what says so, into the program, before its sections; and base
  * table entries. */
 void tg_gemm_emit_edges(tg_gemm_emission *e, uint32_t r, uint32_t col);
@@ -255,7 +256,7 @@ void tg_gemm_emit_ring(tg_gemm_emission *e, uint32_t r, uint32_t col);
 void tg_gemm_emit_ring_sends(tg_gemm_emission *e, uint32_t r, uint32_t col);
 void tg_gemm_skew_egress(tg_gemm_emission *e, uint32_t r, uint32_t col);
 
-/* The VOP that drains a block, in a loop over its pieces, from block number `block` on. */
+/* The VOP that drains a block, in a loop over its drain tiles, from block number `block` on. */
 tg_instr *tg_gemm_emit_block_drain(tg_gemm_emission *e, const tg_stage *stage, uint32_t r, uint32_t col,
                                    uint32_t block);
 

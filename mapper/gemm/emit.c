@@ -1,6 +1,6 @@
 /* Emission of a product: A multicast along rows, B along columns, where tiles share them; one GEMM a K chunk,
- * one VOP a piece of the drain (drain.c). Loops of every unit: passes over m, passes over n, and inside
- * them K chunks (loads, mx) or pieces of the block (vx, tx, stores). Where a chunk is all of K, the operand
+ * one VOP a drain tile (drain.c). Loops of every unit: passes over m, passes over n, and inside
+ * them K chunks (loads, mx) or drain tiles of the block (vx, tx, stores). Where a chunk is all of K, the operand
  * of the outer loop over passes, either one, is loaded once for all passes of the inner one: its GEMMs wait
  * for it where the inner loop begins and give it back where it ends. Where a tile multiplies all parts of K
  * in turn, parts take the place of chunks, each of which has instructions of its own; where it multiplies
@@ -35,7 +35,7 @@ static void place_operands(emission *e, bool once) {
   }
 }
 
-/* Results of a piece, and behind them its column sums, which may have a buffer of their own. */
+/* Results of a drain tile, and behind them its column sums, which may have a buffer of their own. */
 static void place_results(emission *e) {
   const tg_buffer *column_sums = &e->channels[TG_ROLE_COLUMN_SUMS].ring;
   const tg_gemm *g = e->g;
@@ -44,7 +44,7 @@ static void place_results(emission *e) {
     e->results[k] =
         tg_buffer_part(m, &e->channels[TG_ROLE_OUT].ring, (uint32_t)tg_gemm_results_before(m, g, &e->t, k),
                        (uint32_t)tg_gemm_result_rows(m, g, &e->t, k));
-  uint32_t rows = tg_gemm_column_sums_a_piece(g, &e->t) * tg_gemm_column_sum_flits(m, &e->t),
+  uint32_t rows = tg_gemm_column_sums_a_drain_tile(g, &e->t) * tg_gemm_column_sum_flits(m, &e->t),
            first = column_sums->rows ? 0 : (uint32_t)tg_gemm_results_before(m, g, &e->t, g->outs);
   for (int i = 0; i < g->column_sums.count; i++)
     e->column_sums.out[i] =
@@ -137,15 +137,15 @@ static void fill_store(const void *user, int port, uint32_t r, uint32_t col, tg_
   store->take = stored_columns(e);
   store->k_first = place.column;
   memcpy(store->k_delta, place.column_delta, sizeof place.column_delta);
-  if (e->t.sent) store->k_delta[1] = 0; /* the level is that of pieces */
+  if (e->t.sent) store->k_delta[1] = 0; /* the level is that of drain tiles */
   if (port < e->g->outs && !place.column && tg_gemm_stores_runs(e->b.m, e->g, &e->t, port))
     tg_gemm_join_rows(e->g->m, e->g->n, bytes_of(e->g->out[port], 1), store);
 }
 
 /* ---- sections and invocations ---- */
 
-/* The results of a piece are full, and free, together, and with them its column sums: the first SEND waits for
- * it, and the last one tells. A piece that does not leave as a whole has the innermost loop, and its column
+/* The results of a drain tile are full, and free, together, and with them its column sums: the first SEND waits for
+ * it, and the last one tells. A drain tile that does not leave as a whole has the innermost loop, and its column
  * sums leave behind it; or, if they have a buffer of their own, that is soon free, before. */
 static void set_ports(emission *e) {
   const tg_gemm *g = e->g;
@@ -162,7 +162,7 @@ static void set_ports(emission *e) {
                             .away = &e->channels[TG_ROLE_AWAY + k],
                             .shares = k != first,
                             .keeps = !last,
-                            .flits = (column_sum  ? tg_gemm_column_sums_a_piece(g, &e->t)
+                            .flits = (column_sum  ? tg_gemm_column_sums_a_drain_tile(g, &e->t)
                                       : e->t.sent ? e->t.sent
                                                   : e->t.mr) *
                                      sent,
@@ -170,8 +170,8 @@ static void set_ports(emission *e) {
                             .buffer = column_sum ? e->column_sums.out[k - g->outs] : e->results[k]};
     if (sent < row) port->inner = sent, port->stride = row;
     if (first && k + 1 == all_ports) port->keeps = false;
-    memcpy(port->loops, e->piece_loops, sizeof port->loops);
-    if (e->t.sent) port->loops[1] = e->pieces, port->loops[2] = e->t.mr / e->t.sent;
+    memcpy(port->loops, e->drain_tile_loops, sizeof port->loops);
+    if (e->t.sent) port->loops[1] = e->drain_tiles, port->loops[2] = e->t.mr / e->t.sent;
   }
 }
 
@@ -180,7 +180,7 @@ static void plan_egress(emission *e) {
   e->egress = (tg_egress_plan){.ports = e->ports,
                                .count = e->g->outs + e->g->column_sums.count,
                                .often = e->g->outs,
-                               .every = tg_gemm_pieces_of_column_sum(e->g, &e->t),
+                               .every = tg_gemm_drain_tiles_of_column_sum(e->g, &e->t),
                                .steps = e->steps,
                                .together = tg_gemm_stores_together(e->g),
                                .seldom = e->t.column_sums_egress};
@@ -277,11 +277,11 @@ tg_status tg_gemm_emit_section(emission *e, const char *name, int64_t product) {
     tg_gemm_begin_second(e, &second);
     e->second = &second;
   }
-  const uint32_t *k = e->k_loops, *steps = e->ring_loops, *pieces = e->piece_loops;
+  const uint32_t *k = e->k_loops, *steps = e->ring_loops, *drain_tiles = e->drain_tile_loops;
   const uint32_t loops[TG_GEMM_NESTS][3] = {
       [TG_NEST_CHUNKS] = {k[0], k[1], k[2]},
-      [TG_NEST_PIECES] = {steps[0], steps[1], steps[2]},
-      [TG_NEST_BLOCKS] = {pieces[0], pieces[1], pieces[2] / e->steps},
+      [TG_NEST_DRAIN_TILES] = {steps[0], steps[1], steps[2]},
+      [TG_NEST_BLOCKS] = {drain_tiles[0], drain_tiles[1], drain_tiles[2] / e->steps},
       [TG_NEST_ROUNDS] = {0, 0, e->t.producers ? e->t.chunks / e->t.producers : 0},
       [TG_NEST_SECOND] = {k[0], k[1], e->t.second.chunks},
   };

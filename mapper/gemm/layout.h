@@ -18,7 +18,7 @@ uint64_t tg_gemm_a_rows(const tg_params *m, const tg_gemm *gemm, const tg_gemm_t
 /* From one half of A to the other, which has banks of its own: two lanes cannot write to one. */
 uint64_t tg_gemm_a_half(const tg_params *m, const tg_gemm *gemm, const tg_gemm_tiling *t);
 uint64_t tg_gemm_b_rows(const tg_params *m, const tg_gemm *gemm, const tg_gemm_tiling *t);
-/* Of a piece of result number `result`, or of those before it together. */
+/* Of a drain tile of result number `result`, or of those before it together. */
 uint64_t tg_gemm_result_rows(const tg_params *m, const tg_gemm *gemm, const tg_gemm_tiling *t, int result);
 uint64_t tg_gemm_results_before(const tg_params *m, const tg_gemm *gemm, const tg_gemm_tiling *t, int result);
 /* runs.c: are rows of A, or of a result, that follow each other one run of a LOAD or STORE? */
@@ -42,12 +42,12 @@ static inline uint32_t tg_gemm_resident_loads(const tg_params *m, const tg_gemm 
                                               const tg_gemm_tiling *t) {
   return tg_gemm_loads_resident_chunks(m, gemm, t) ? t->chunks : 1;
 }
-/* Of a row of column sums, of one of them; of all of a piece that have a buffer of their own, and of all that
- * go on from piece to piece. */
+/* Of a row of column sums, of one of them; of all of a drain tile that have a buffer of their own, and of all that
+ * go on from drain tile to drain tile. */
 uint32_t tg_gemm_column_sum_flits(const tg_params *m, const tg_gemm_tiling *t);
 uint64_t tg_gemm_column_sums_apart(const tg_params *m, const tg_gemm *gemm, const tg_gemm_tiling *t);
 uint64_t tg_gemm_running_rows(const tg_params *m, const tg_gemm *gemm, const tg_gemm_tiling *t);
-/* Of a piece on its way out, with its column sums, or to the next member, of one received, and of a block of
+/* Of a drain tile on its way out, with its column sums, or to the next member, of one received, and of a block of
  * running sums. */
 uint64_t tg_gemm_out_rows(const tg_params *m, const tg_gemm *gemm, const tg_gemm_tiling *t);
 uint64_t tg_gemm_received_rows(const tg_params *m, const tg_gemm *gemm, const tg_gemm_tiling *t);
@@ -61,13 +61,13 @@ uint64_t tg_gemm_sum_rows(const tg_params *m, const tg_gemm *gemm, const tg_gemm
 uint32_t tg_gemm_pool_position(const tg_params *m, const tg_gemm *gemm, const tg_gemm_tiling *t);
 uint32_t tg_gemm_pool_row(const tg_params *m, const tg_gemm *gemm, const tg_gemm_tiling *t);
 uint64_t tg_gemm_pool_marks(const tg_gemm *gemm, const tg_gemm_tiling *t);
-/* Of what is loaded for the fused nodes, once a pass or not: of operand number `epilogue operand`, or of
+/* Of what is loaded for the fused nodes, once a pass or not: of operand number `epilogue_operand`, or of
  * those before it together. */
 uint64_t tg_epilogue_operand_rows(const tg_params *m, const tg_gemm *gemm, const tg_gemm_tiling *t,
                                   int epilogue_operand);
 uint64_t tg_epilogue_operands_before(const tg_params *m, const tg_gemm *gemm, const tg_gemm_tiling *t,
                                      bool once, int epilogue_operand);
-/* A bank between running sums and rounded ones, which one VOP reads and writes in pieces: for each piece it
+/* A bank between running sums and rounded ones, which one VOP reads and writes drain tile by drain tile: for each it
  * owns as many banks as the one that lies in most of them. */
 uint32_t tg_gemm_spare(const tg_params *m, const tg_gemm *gemm, const tg_gemm_tiling *t);
 /* Of a block of whole sums that were rounded stochastically, or transposed, on their way to the fused nodes. */
@@ -81,14 +81,14 @@ typedef enum tg_gemm_role {
   TG_ROLE_PROLOGUE_OUTPUT,  /* what a prologue stores, from vx to tx */
   TG_ROLE_PROLOGUE_VECTORS, /* of a prologue of A, with the epilogue operands that are loaded once */
   TG_ROLE_B,
-  TG_ROLE_OUT,           /* pieces of results, from vx to tx */
+  TG_ROLE_OUT,           /* drain tiles of results, from vx to tx */
   TG_ROLE_COLUMN_SUMS,   /* that do not lie behind the results */
-  TG_ROLE_RUNNING,       /* column sums from piece to piece of a block */
-  TG_ROLE_RECEIVED,      /* running sums of partial products from the row above, pieces */
+  TG_ROLE_RUNNING,       /* column sums from drain tile to drain tile of a block */
+  TG_ROLE_RECEIVED,      /* running sums of partial products from the row above, a drain tile at a time */
   TG_ROLE_SENT,          /* by the last member, blocks; in a ring, for the next one */
   TG_ROLE_WHOLE,         /* in a ring: whole sums; members ask for room by a semaphore each */
   TG_ROLE_OPERANDS_ONCE, /* of the epilogue: row vectors, which come once a pass or stay */
-  TG_ROLE_OPERANDS,      /* and blocks, which come with each piece */
+  TG_ROLE_OPERANDS,      /* and blocks, which come with each drain tile */
   TG_ROLE_SUMS,          /* of a block; full in the first member, by the last one */
   TG_ROLE_SPARE,         /* a VOP may own a bank behind sums */
   TG_ROLE_ROUNDED,       /* whole sums, if they are rounded, or transposed */

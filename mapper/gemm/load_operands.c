@@ -1,4 +1,4 @@
-/* Loads of what the nodes fused behind a product read: row vectors once, blocks with each piece of the results. */
+/* Loads of what the nodes fused behind a product read: row vectors once, blocks with each drain tile of the results. */
 #include "mapper/gemm/emission.h"
 #include "mapper/gemm/layout.h"
 
@@ -50,7 +50,7 @@ static void load_vectors(emission *e, const tg_stage *stage, tg_queue *queue, ui
   }
 }
 
-/* Block x, once a piece, behind `count` blocks of the tile. */
+/* Block x, once a drain tile, behind `count` blocks of the tile. */
 static void load_block(emission *e, const tg_stage *stage, tg_queue *queue, int x, uint32_t r, uint32_t col,
                        uint32_t mask, int *count) {
   if (tg_gemm_loads_once(&e->t, &e->g->epilogue_operands[x])) return;

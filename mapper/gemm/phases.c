@@ -86,19 +86,20 @@ static void set_loops(emission *e) {
                   t->resident ? inner
                   : e->nested ? t->chunks
                               : chunks};
-  uint32_t pieces[] = {outer, e->t.pool_rows ? tg_gemm_pool_groups(&e->t) : inner, e->pieces},
+  uint32_t drain_tiles[] = {outer, e->t.pool_rows ? tg_gemm_pool_groups(&e->t) : inner, e->drain_tiles},
            ring_steps[] = {outer, inner, e->ring_steps};
   memcpy(e->k_loops, k, sizeof k);
-  memcpy(e->piece_loops, pieces, sizeof pieces);
+  memcpy(e->drain_tile_loops, drain_tiles, sizeof drain_tiles);
   memcpy(e->ring_loops, ring_steps, sizeof ring_steps);
 }
 
 /* What follows from the tiling. */
 static void prepare(emission *e) {
   e->stationary = tg_mx_stationary(e->c->m, e->g->format);
-  e->pieces = e->t.pool_rows ? tg_gemm_pool_parts(&e->t) : e->t.mt / e->t.mr / (e->t.ring ? e->t.members : 1);
-  e->ring_steps = e->t.ring ? e->pieces / e->t.ring_pieces : e->pieces;
-  e->steps = tg_gemm_pieces_of_column_sum(e->g, &e->t) > 1 ? e->pieces : 1;
+  e->drain_tiles =
+      e->t.pool_rows ? tg_gemm_pool_parts(&e->t) : e->t.mt / e->t.mr / (e->t.ring ? e->t.members : 1);
+  e->ring_steps = e->t.ring ? e->drain_tiles / e->t.ring_drain_tiles : e->drain_tiles;
+  e->steps = tg_gemm_drain_tiles_of_column_sum(e->g, &e->t) > 1 ? e->drain_tiles : 1;
   e->unrolled = tg_gemm_unrolled_chunks(&e->t);
   e->nested = e->t.parts > 1 && e->t.chunks > 1 && !tg_gemm_unrolls(&e->t);
   set_loops(e);

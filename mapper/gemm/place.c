@@ -106,12 +106,12 @@ void tg_gemm_set_chunk(const emission *e, tg_row_operand *operand, const tg_buff
 }
 
 /* Rows of a block in front of those that a tile finishes. */
-static int64_t first_piece(const emission *e, uint32_t r) {
+static int64_t first_drain_tile(const emission *e, uint32_t r) {
   return e->t.ring ? (int64_t)(r % e->t.members) * (e->t.mt / e->t.members) : 0;
 }
 
 tg_gemm_place tg_gemm_place_of(const emission *e, uint32_t r, uint32_t col) {
-  tg_gemm_place place = {.row = tg_gemm_row_first(e, r, col) + first_piece(e, r),
+  tg_gemm_place place = {.row = tg_gemm_row_first(e, r, col) + first_drain_tile(e, r),
                          .column = tg_gemm_col_first(e, r, col),
                          .row_delta = {0, 0, e->t.mr}};
   place.row_delta[e->m_level] = tg_gemm_rows_a_pass(e);

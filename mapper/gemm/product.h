@@ -60,8 +60,8 @@ typedef struct tg_gemm_column_sums {
   int first;                      /* rows of a block that moments begin with; 0: there are none among them */
   int unroll;                     /* rows of an iteration of the microcode */
   int late;                       /* column sums that take an element a row later, at most */
-  int words; /* of microcode before and after the rows of a block, or of a piece of one */
-  /* there are streams for whole blocks only, not for column sums that go on from piece to piece */
+  int words; /* of microcode before and after the rows of a block, or of a drain tile of one */
+  /* there are streams for whole blocks only, not for column sums that go on from drain tile to drain tile */
   bool whole;
   struct {
     tg_value *value; /* as a node of their prologue names epilogue operand number `epilogue operand` */

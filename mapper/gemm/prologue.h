@@ -16,11 +16,13 @@ uint32_t tg_gemm_scalar_rows(const tg_params *m, const tg_gemm *gemm, const tg_g
 uint32_t tg_prologue_output_rows(const tg_params *m, const tg_gemm *gemm, const tg_gemm_tiling *t);
 uint32_t tg_gemm_prologue_vector_rows(const tg_params *m, const tg_gemm *gemm, const tg_gemm_tiling *t);
 uint64_t tg_gemm_prologue_once(const tg_params *m, const tg_gemm *gemm, const tg_gemm_tiling *t);
-/* Has the prologue of A one pass? Then the drain begins when the nodes of all chunks are computed, and its pieces are
+/* Has the prologue of A one pass? Then the drain begins when the nodes of all chunks are computed, and its drain tiles are
  * what leaves at once. */
 static inline bool tg_gemm_drains_last(const tg_gemm_tiling *t) { return t->passes_m == 1; }
-/* Else: chunks whose nodes are computed for each piece that is drained. */
-static inline uint32_t tg_gemm_chunks_a_piece(const tg_gemm_tiling *t) { return t->chunks / (t->mt / t->mr); }
+/* Else: chunks whose nodes are computed for each drain tile. */
+static inline uint32_t tg_gemm_chunks_a_drain_tile(const tg_gemm_tiling *t) {
+  return t->chunks / (t->mt / t->mr);
+}
 /* Can SENDs of what they make rotate between two buffers? */
 bool tg_gemm_prologue_sends_fit(const tg_gemm *gemm, const tg_gemm_tiling *t);
 /* Of the tensors of a chunk, or of the vectors, before one; and elements of a vector that a tile needs: of

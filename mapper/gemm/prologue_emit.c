@@ -1,13 +1,13 @@
 /* The prologue of a product, elementwise nodes, computed on its tiles. A chunk of the tensor that they read
  * is loaded where A would be; the vector unit makes a block of A of it, which mx waits for, and, beside it,
- * what others read of the result. Between two chunks it drains a piece of the block before:
+ * what others read of the result. Between two chunks comes a drain tile of the block before:
  *
- *   vx   nodes of block 0;  then for each block, chunk by chunk: nodes of the next one, a piece of its drain;
+ *   vx   nodes of block 0;  then for each block, chunk by chunk: nodes of the next one, one of its drain tiles;
  *        the last block's drain
  *   tx   the same order: what the nodes made, then what the product made
  *
- * A piece that column sums are of is as long as several chunks, whose nodes come before it. Its column sums
- * leave first, and the rest in parts, before the chunks of the next piece, so that these need not wait for
+ * A drain tile that column sums are of is as long as several chunks, whose nodes come before it. Its column sums
+ * leave first, and the rest in parts, before the chunks of the next drain tile, so that these need not wait for
  * all of it.
  *
  * Stores of what the nodes make have a context and half of the store memory of their own, so that neither of
@@ -133,7 +133,7 @@ static uint32_t row_flits(const emission *e) {
 }
 
 /* Chunk number `chunk` of what the nodes make, in pieces, in turn with others: of so many instructions for
- * each piece of the product's results it is one. */
+ * each drain tile of the product's results it is one. */
 static tg_instr *push_send(emission *e, const tg_stage *stage, uint32_t r, uint32_t col, uint32_t chunk,
                            uint32_t rounds) {
   tg_buffer at_agcu = place_at_agcu(e, r, col);
@@ -161,11 +161,11 @@ static tg_instr *push_send(emission *e, const tg_stage *stage, uint32_t r, uint3
 }
 
 /* Before the SENDs of the product's results: those of block 0, and of chunks that come before the first
- * piece. */
+ * drain tile. */
 void tg_gemm_emit_prologue_sends(emission *e, const tg_stage *stage, uint32_t r, uint32_t col) {
   end_loop(push_send(e, stage, r, col, 0, 1), 1, e->t.chunks, 0);
   if (tg_gemm_drains_last(&e->t)) return;
-  uint32_t rounds = tg_gemm_chunks_a_piece(&e->t);
+  uint32_t rounds = tg_gemm_chunks_a_drain_tile(&e->t);
   for (uint32_t i = 0; i < rounds; i++) push_send(e, stage, r, col, e->t.chunks + i, rounds);
 }
 
@@ -176,17 +176,17 @@ static void go_on(tg_row_operand *operand, uint32_t before) {
   operand->rot_stride = -operand->rot_stride;
 }
 
-/* SENDs of a piece of the product's results: part number `part` of so many equal ones, from piece number
- * `piece` on. The last one gives the buffer back. */
-static tg_instr *push_results(emission *e, uint32_t r, uint32_t col, const tg_instr *all, uint32_t piece,
+/* SENDs of a drain tile of the product's results: part number `part` of so many equal ones, from drain tile number
+ * `drain_tile` on. The last one gives the buffer back. */
+static tg_instr *push_results(emission *e, uint32_t r, uint32_t col, const tg_instr *all, uint32_t drain_tile,
                               uint32_t part, uint32_t parts) {
   tg_queue *queue = &tg_build_tile(&e->b, r, col)->tx;
   uint32_t sends = e->t.mr / e->t.sent, own = sends / parts;
   tg_instr *in = tg_build_push(&e->b, queue, TG_OP_tx_send);
   *in = *all;
-  go_on(&in->tx.src, piece);
+  go_on(&in->tx.src, drain_tile);
   in->tx.src_base += (int64_t)part * own * in->tx.src_delta[2];
-  go_on(&in->tx.dst, piece * sends + part * own);
+  go_on(&in->tx.dst, drain_tile * sends + part * own);
   if (own % 2 && parts % 2 == 0) in->tx.dst_rot_count = in->tx.dst_rot_stride = 0;
   if (part + 1 < parts) in->common.post_kind[0] = in->common.post_sem[0] = in->common.post_last[0] = 0;
   for (int l = 0; l < 2; l++) end_loop(in, l, 0, 0);
@@ -195,18 +195,18 @@ static tg_instr *push_results(emission *e, uint32_t r, uint32_t col, const tg_in
 }
 
 static tg_instr *push_column_sums(emission *e, uint32_t r, uint32_t col, const tg_instr *all,
-                                  uint32_t piece) {
+                                  uint32_t drain_tile) {
   tg_instr *in = NULL;
   for (int i = 0; i < e->g->column_sums.count; i++) {
     in = tg_build_push(&e->b, &tg_build_tile(&e->b, r, col)->tx, TG_OP_tx_send);
     *in = all[i];
-    go_on(&in->tx.dst, piece);
+    go_on(&in->tx.dst, drain_tile);
   }
   return in;
 }
 
 /* In place of the SENDs of the product's results, and column sums, which go over all blocks: those of all but
- * the last block, in a loop with what the nodes make, and others. Pieces with column sums are long: each
+ * the last block, in a loop with what the nodes make, and others. Drain tiles with column sums are long: each
  * leaves between the chunks that come before the next one, so that the nodes need not wait for all of it. */
 void tg_gemm_share_sends(emission *e, uint32_t r, uint32_t col) {
   const tg_stage *stage = tg_stages_find(&e->stages, TG_UNIT_TX, TG_STAGE_PROLOGUE_STORE);
@@ -216,8 +216,8 @@ void tg_gemm_share_sends(emission *e, uint32_t r, uint32_t col) {
     return;
   }
   tg_instr all[1 + TG_GEMM_RESULTS];
-  uint32_t column_sums = (uint32_t)e->g->column_sums.count, rounds = tg_gemm_chunks_a_piece(&e->t),
-           pieces = e->pieces, steps = (e->t.passes_m - 1) * pieces, begin;
+  uint32_t column_sums = (uint32_t)e->g->column_sums.count, rounds = tg_gemm_chunks_a_drain_tile(&e->t),
+           drain_tiles = e->drain_tiles, steps = (e->t.passes_m - 1) * drain_tiles, begin;
   queue->count -= column_sums + 1;
   memcpy(all, &queue->instrs[queue->count], sizeof *all * (column_sums + 1));
   const tg_instr *results = &all[column_sums];
@@ -233,7 +233,7 @@ void tg_gemm_share_sends(emission *e, uint32_t r, uint32_t col) {
   push_results(e, r, col, results, steps - 1, 0, 1);
   begin = queue->count;
   push_column_sums(e, r, col, all, steps);
-  end_loop(push_results(e, r, col, results, steps, 0, 1), 1, pieces, begin);
+  end_loop(push_results(e, r, col, results, steps, 0, 1), 1, drain_tiles, begin);
 }
 
 static void emit_store(emission *e, const tg_stage *stage, tg_queue *queue, uint32_t r, uint32_t col) {
@@ -278,15 +278,15 @@ void tg_gemm_emit_prologue(emission *e, const tg_stage *stage, uint32_t r, uint3
   const tg_queue *queue = &tg_build_tile(&e->b, r, col)->vx;
   end_loop(push_nodes(e, stage, r, col, 0, 1), 2, chunks, 1);
   if (!tg_gemm_drains_last(&e->t)) {
-    uint32_t between = tg_gemm_chunks_a_piece(&e->t);
+    uint32_t between = tg_gemm_chunks_a_drain_tile(&e->t);
     tg_instr *in = push_nodes(e, stage, r, col, chunks % 2, between);
     if (between > 1) end_loop(in, 1, between, 2);
     in = tg_gemm_emit_block_drain(e, drain, r, col, 0);
-    end_loop(in, 2, e->pieces, 2);
+    end_loop(in, 2, e->drain_tiles, 2);
     end_loop(in, 0, blocks - 1, 2);
   }
   tg_instr *last = tg_gemm_emit_block_drain(e, drain, r, col, blocks - 1);
-  end_loop(last, 2, e->pieces, queue->count - 1);
+  end_loop(last, 2, e->drain_tiles, queue->count - 1);
 }
 
 static int base_of(emission *e, const tg_value *value, int64_t first, int64_t *out_rest) {

@@ -71,7 +71,7 @@ static bool can_rotate(uint32_t instructions, uint32_t sends) {
 
 bool tg_gemm_prologue_sends_fit(const tg_gemm *g, const tg_gemm_tiling *t) {
   if (!g->prologue.stored || tg_gemm_drains_last(t)) return true;
-  uint32_t chunks = tg_gemm_chunks_a_piece(t), sends = t->mr / t->sent;
+  uint32_t chunks = tg_gemm_chunks_a_drain_tile(t), sends = t->mr / t->sent;
   return (uint64_t)t->passes_m * (t->mt / t->mr) < 1 << 20 && sends % chunks == 0 &&
          can_rotate(chunks, sends / chunks) && can_rotate(chunks, t->mt / t->alike / t->prologue_sent);
 }

@@ -1,6 +1,6 @@
 /* A split-K group as a ring: members reduce, each the rows that it finishes. A block goes in steps: in each,
  * the sum of some rows of all members runs down the column as ever, and the last member sends to each of the
- * others the whole sum of its rows. There the fused nodes run, a piece at a time, and there are loaded and
+ * others the whole sum of its rows. There the fused nodes run, a drain tile at a time, and there are loaded and
  * stored what belongs to these rows, so that all vector units and all DRAM ports share the work. A tile adds
  * its part to some steps before it finishes the first one, since a sum takes its time to go down and come
  * back, and goes on so across blocks: the first steps of a block are added while the last ones of the block
@@ -8,7 +8,7 @@
  *
  * A VOP reads the accumulator only where it ends a loop, since halves rotate there. The last member keeps its
  * own rows: the sums that it stores end in `whole`. Buffers of sums are single ones: a unit has done with one
- * while another works on the other. So may be those of results, if there is no room for two: then a piece
+ * while another works on the other. So may be those of results, if there is no room for two: then a drain tile
  * waits until the one before has left. */
 #include "mapper/gemm/emission.h"
 #include "mapper/gemm/layout.h"
@@ -68,7 +68,7 @@ static tg_instr *emit_add(const ring_tile *s, uint32_t block, uint32_t first, ui
   tg_buffer halves = {.stride = tg_acc_rows(e->b.m), .count = 2}, apart = shares(e);
   tg_rotation rotation = count > 1 ? TG_ROTATE_EACH : TG_ROTATE_NEVER;
   tg_gemm_step add = {.segment = s->member ? TG_DRAIN_ADD : TG_DRAIN_BEGIN,
-                      .in_pieces = true,
+                      .by_drain_tiles = true,
                       .first = first,
                       .rows = e->t.members * tg_gemm_ring_rows(&e->t),
                       .accumulator = {&halves, block % 2, TG_ROTATE_OUTER, true, 0},
@@ -87,20 +87,20 @@ static tg_instr *emit_add(const ring_tile *s, uint32_t block, uint32_t first, ui
   return in;
 }
 
-/* Piece number `piece` of step number `first` and so on. The first one waits for what all of them read, the
+/* Drain tile number `drain_tile` of step number `first` and so on. The first one waits for what all of them read, the
  * last one gives it back. */
-static tg_instr *finish_piece(const ring_tile *s, uint32_t first, uint32_t count, uint32_t piece) {
+static tg_instr *finish_drain_tile(const ring_tile *s, uint32_t first, uint32_t count, uint32_t drain_tile) {
   emission *e = s->e;
-  uint32_t before = piece * (share_rows(e) / e->t.ring_pieces);
+  uint32_t before = drain_tile * (share_rows(e) / e->t.ring_drain_tiles);
   tg_rotation rotation = count > 1 ? TG_ROTATE_EACH : TG_ROTATE_NEVER;
   tg_buffer whole = tg_buffer_part(e->b.m, &e->channels[TG_ROLE_WHOLE].ring, before,
                                    e->channels[TG_ROLE_WHOLE].ring.rows - before);
   tg_gemm_step finish = {.segment = TG_DRAIN_FINISH,
-                         .in_pieces = true,
-                         .first_row = piece * e->t.mr,
+                         .by_drain_tiles = true,
+                         .first_row = drain_tile * e->t.mr,
                          .epilogue_operands = {.first = first % 2, .rotation = rotation},
                          .from = {&whole, 0, TG_ROTATE_NEVER, false, 0},
-                         .to = tg_gemm_ring(e, TG_ROLE_OUT, piece % e->channels[TG_ROLE_OUT].ring.count,
+                         .to = tg_gemm_ring(e, TG_ROLE_OUT, drain_tile % e->channels[TG_ROLE_OUT].ring.count,
                                             TG_ROTATE_NEVER, false)};
   if (is_last(s)) {
     whole.stride = share_rows(e);
@@ -111,8 +111,8 @@ static tg_instr *finish_piece(const ring_tile *s, uint32_t first, uint32_t count
   tg_instr *in = tg_gemm_push_step(e, s->r, s->col, &finish);
   uint64_t none =
       is_last(s) ? tg_gemm_bit(TG_ROLE_WHOLE) : 0; /* comes to the last one, whose sums they are */
-  tg_gemm_meet(e, s->drain, TG_ALL_CHANNELS & ~none, in, s->r, s->col, piece == 0,
-               piece + 1 == e->t.ring_pieces);
+  tg_gemm_meet(e, s->drain, TG_ALL_CHANNELS & ~none, in, s->r, s->col, drain_tile == 0,
+               drain_tile + 1 == e->t.ring_drain_tiles);
   return in;
 }
 
@@ -124,8 +124,8 @@ static tg_instr *emit_run(const ring_tile *s, uint32_t block, uint32_t first, ui
   tg_instr *in = NULL;
   for (int i = 0; i < 2; i++) {
     uint32_t begin = vx_queue(s)->count, length = lengths[i];
-    for (uint32_t piece = 0; length && piece < s->e->t.ring_pieces; piece++)
-      in = finish_piece(s, first, length, piece);
+    for (uint32_t drain_tile = 0; length && drain_tile < s->e->t.ring_drain_tiles; drain_tile++)
+      in = finish_drain_tile(s, first, length, drain_tile);
     if (length && next < s->e->ring_steps) in = emit_add(s, block, next, length);
     if (length > 1) end_loop(in, 2, length, begin);
     first += length;
@@ -197,8 +197,8 @@ void tg_gemm_emit_ring_sends(emission *e, uint32_t r, uint32_t col) {
   end_loop(emit_sends(&s, 0), 2, s.lead - 1, 0);
 }
 
-/* The SENDs of pieces to the egress, which are `results`, `count` times over. The first of them is an even
- * number of pieces after the first one of all, or `odd`. */
+/* The SENDs of drain tiles to the egress, which are `results`, `count` times over. The first of them is an even
+ * number of drain tiles after the first one of all, or `odd`. */
 static tg_instr *emit_results(const ring_tile *s, const tg_instr *results, uint32_t count, bool odd) {
   tg_queue *queue = tx_queue(s);
   uint32_t begin = queue->count;
@@ -214,22 +214,22 @@ static tg_instr *emit_results(const ring_tile *s, const tg_instr *results, uint3
   return in;
 }
 
-/* The SENDs of results are there. In each step, sums of a step that far ahead go down behind its first piece:
+/* The SENDs of results are there. In each step, sums of a step that far ahead go down behind its first drain tile:
  * all members' results go through the same AGCU in order, so none may wait for a sum that others give back
  * only when results of this step have left. Whole sums go to the other members when these have finished the
- * step before, so before the last piece. */
+ * step before, so before the last drain tile. */
 void tg_gemm_skew_egress(emission *e, uint32_t r, uint32_t col) {
   ring_tile s = ring_of(e, r, col);
   tg_queue *queue = tx_queue(&s);
   tg_instr results[TG_GEMM_RESULTS];
   queue->count -= (uint32_t)e->g->outs;
   memcpy(results, &queue->instrs[queue->count], (size_t)e->g->outs * sizeof *results);
-  uint32_t begin = queue->count, pairs = e->t.ring_pieces - 2;
+  uint32_t begin = queue->count, pairs = e->t.ring_drain_tiles - 2;
   if (is_last(&s) && pairs) emit_results(&s, results, pairs, false);
   emit_results(&s, results, 1, false);
   emit_sends(&s, s.lead - 1);
   tg_instr *in = emit_results(&s, results, 1, true);
   if (!is_last(&s) && pairs) in = emit_results(&s, results, pairs, false);
   end_loop(in, 1, blocks(e) * e->ring_steps - (s.lead - 1), begin);
-  emit_results(&s, results, (s.lead - 1) * e->t.ring_pieces, false);
+  emit_results(&s, results, (s.lead - 1) * e->t.ring_drain_tiles, false);
 }

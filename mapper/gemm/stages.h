@@ -30,16 +30,16 @@ typedef enum tg_gemm_stage {
   TG_STAGE_SECOND_MULTIPLY
 } tg_gemm_stage;
 
-/* Loops: passes and chunks of K; passes and pieces of blocks as they are loaded, and as they are drained; rounds of
+/* Loops: passes and chunks of K; passes and drain tiles of blocks as they are loaded, and as they are drained; rounds of
  * producers; passes and chunks of a second product. */
-enum { TG_NEST_CHUNKS, TG_NEST_PIECES, TG_NEST_BLOCKS, TG_NEST_ROUNDS, TG_NEST_SECOND, TG_GEMM_NESTS };
+enum { TG_NEST_CHUNKS, TG_NEST_DRAIN_TILES, TG_NEST_BLOCKS, TG_NEST_ROUNDS, TG_NEST_SECOND, TG_GEMM_NESTS };
 
 /* All of them, in the order of each queue. */
 void tg_gemm_list_stages(const tg_params *m, const tg_gemm *gemm, const tg_gemm_tiling *t, tg_stages *out);
 /* Those in the units of tiles. stages_units.c */
 void tg_gemm_list_units(const tg_params *m, const tg_gemm *gemm, const tg_gemm_tiling *t, tg_stages *out);
 
-/* Cycles of credits, requests and lanes on the way of a chunk, or of a piece, roughly. */
+/* Cycles of credits, requests and lanes on the way of a chunk, or of a drain tile, roughly. */
 enum { TG_GEMM_HOPS = 24 };
 
 /* Cycles of mx for a chunk, and of vx for a block; where members reduce in a ring, for what a member finishes of it.

@@ -157,7 +157,7 @@ static void add_vectors(const tg_stages_list *s, const operands *x) {
   tg_stage stage = {.kind = TG_STAGE_VECTORS,
                     .context = makes_a ? TG_CTX_LOAD : TG_CTX_AUX,
                     .rate = tg_gemm_has_resident_vectors(s->g, t) ? TG_RATE_ONCE : TG_RATE_PASS,
-                    .nest = makes_a ? TG_NEST_CHUNKS : TG_NEST_PIECES,
+                    .nest = makes_a ? TG_NEST_CHUNKS : TG_NEST_DRAIN_TILES,
                     .drains = true,
                     .cycles = x->vectors};
   tg_join join = join_of_ends(TG_ROLE_OPERANDS_ONCE);
@@ -174,7 +174,7 @@ static void add_blocks(const tg_stages_list *s, const operands *x, tg_seat side)
   tg_stage stage = {.kind = TG_STAGE_BLOCKS,
                     .context = TG_CTX_AUX,
                     .rate = TG_RATE_STEP,
-                    .nest = TG_NEST_PIECES,
+                    .nest = TG_NEST_DRAIN_TILES,
                     .drains = true};
   tg_stage_join(&stage, join_of_ends(TG_ROLE_OPERANDS));
   if (side == TG_SIDE_WEST) {

@@ -206,10 +206,10 @@ static void add_edges(const tg_stages_list *s) {
   tg_stages_add(s->out, &stage);
 }
 
-/* Of a ring of members: steps of a sum, and pieces of what a member finishes. */
+/* Of a ring of members: steps of a sum, and drain tiles of what a member finishes. */
 static void add_ring(const tg_stages_list *s) {
   const tg_gemm_tiling *t = s->t;
-  uint32_t run = 2 * (t->ring_pieces + 1);
+  uint32_t run = 2 * (t->ring_drain_tiles + 1);
   tg_stage add = {.kind = TG_STAGE_SUMS, .seat = TG_UNIT_VX, .nest = TG_NEST_OWN, .slots = 2};
   tg_stage_join(
       &add, (tg_join){.channel = TG_ROLE_SENT, .fills = true, .wait = TG_NEXT_SLOT, .post = TG_NEXT_SLOT});
@@ -250,12 +250,12 @@ static void join_column_sums(const tg_stages_list *s, tg_stage *stage) {
 
 static void add_drain(const tg_stages_list *s) {
   const tg_gemm_tiling *t = s->t;
-  uint32_t pieces = tg_gemm_pieces_of_column_sum(s->g, t) > 1 ? t->mt / t->mr : 1;
+  uint32_t drain_tiles = tg_gemm_drain_tiles_of_column_sum(s->g, t) > 1 ? t->mt / t->mr : 1;
   tg_stage stage = {.kind = TG_STAGE_DRAIN,
                     .seat = TG_UNIT_VX,
                     .nest = makes_a(s) ? TG_NEST_OWN : TG_NEST_BLOCKS,
                     .rate = TG_RATE_STEP,
-                    .slots = makes_a(s) ? 2 : pieces,
+                    .slots = makes_a(s) ? 2 : drain_tiles,
                     .cycles = tg_gemm_drain_cycles(s->m, s->g, s->t)};
   if (s->g->column_sums.count) {
     join_column_sums(s, &stage);
@@ -283,7 +283,7 @@ static void add_prologue_sends(const tg_stages_list *s) {
   tg_stage away = {.kind = TG_STAGE_PROLOGUE_STORE,
                    .seat = TG_UNIT_TX,
                    .nest = TG_NEST_OWN,
-                   .slots = of_b || tg_gemm_drains_last(t) ? 1 : 1 + tg_gemm_chunks_a_piece(t)};
+                   .slots = of_b || tg_gemm_drains_last(t) ? 1 : 1 + tg_gemm_chunks_a_drain_tile(t)};
   tg_stage_join(&away, (tg_join){.channel = TG_ROLE_PROLOGUE_OUTPUT, .once = true, .wait = own, .post = own});
   tg_stage_join(
       &away,
@@ -317,13 +317,13 @@ static void add_sum_sends(const tg_stages_list *s) {
 static uint32_t result_sends(const tg_stages_list *s) {
   const tg_gemm_tiling *t = s->t;
   uint32_t outs = (uint32_t)s->g->outs, column_sums = (uint32_t)s->g->column_sums.count,
-           pieces = t->mt / t->mr;
+           drain_tiles = t->mt / t->mr;
   if (t->ring) return 5 * outs + 2 * t->members;
   if (makes_a(s) && !tg_gemm_drains_last(t)) /* beside those of its chunks before */
-    return s->g->prologue.stored ? 3 * (column_sums + 1) + 2 * tg_gemm_chunks_a_piece(t) - 1
+    return s->g->prologue.stored ? 3 * (column_sums + 1) + 2 * tg_gemm_chunks_a_drain_tile(t) - 1
                                  : outs + column_sums;
-  if (tg_gemm_pieces_of_column_sum(s->g, t) == 1) return outs + column_sums;
-  return outs * pieces + column_sums * (pieces / tg_gemm_pieces_of_column_sum(s->g, t));
+  if (tg_gemm_drain_tiles_of_column_sum(s->g, t) == 1) return outs + column_sums;
+  return outs * drain_tiles + column_sums * (drain_tiles / tg_gemm_drain_tiles_of_column_sum(s->g, t));
 }
 
 void tg_gemm_list_units(const tg_params *m, const tg_gemm *g, const tg_gemm_tiling *t, tg_stages *out) {

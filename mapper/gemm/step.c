@@ -23,10 +23,11 @@ static void set_stream(const emission *e, tg_stream *s, int kind, const place *a
   s->banks = at->buffer->banks;
   s->row[1] = row;
   s->row[2] = vector;
-  if (!at->whole || !step->in_pieces) return;
-  uint32_t piece = row * e->t.mr, bank = tg_bank_rows(e->b.m);
-  s->at.delta[2] = piece;
-  uint32_t most = piece % bank && bank % piece ? (piece + bank - 2) / bank + 1 : tg_banks_for(e->b.m, piece);
+  if (!at->whole || !step->by_drain_tiles) return;
+  uint32_t drain_tile = row * e->t.mr, bank = tg_bank_rows(e->b.m);
+  s->at.delta[2] = drain_tile;
+  uint32_t most = drain_tile % bank && bank % drain_tile ? (drain_tile + bank - 2) / bank + 1
+                                                         : tg_banks_for(e->b.m, drain_tile);
   if (most < at->buffer->banks) s->banks = most;
 }
 
@@ -37,7 +38,7 @@ static void set_accumulator(const emission *e, tg_stream *s, const step *step, u
   s->at.base += first;
   uint32_t each = tg_gemm_ring_rows(&e->t);
   s->at.base += (int64_t)step->first * each;
-  if (step->in_pieces) s->at.delta[2] = each;
+  if (step->by_drain_tiles) s->at.delta[2] = each;
   s->row[1] = 1;
   s->row[2] = e->t.mt;
 }
@@ -61,7 +62,7 @@ static void set_epilogue_operands(const emission *e, tg_vx_instr *vop, const ste
 /* Random numbers belong to an element's place in the result, as the STOREs walk it: rows follow
  * each other. */
 static void set_rounding(const emission *e, tg_vx_instr *vop, uint32_t r, uint32_t col, int key,
-                         bool in_pieces) {
+                         bool by_drain_tiles) {
   int64_t row = e->g->out_stride[2];
   for (int d = 2; d > 0; d--)
     assert(e->g->out_radix[d - 1] == 1 ||
@@ -71,7 +72,7 @@ static void set_rounding(const emission *e, tg_vx_instr *vop, uint32_t r, uint32
   vop->sr_col = (uint32_t)(e->g->out_offsets[e->product] + place.row * row + place.column);
   for (int l = 0; l < TG_LEVELS; l++)
     vop->sr_col_delta[l] = (uint32_t)(place.row_delta[l] * row + place.column_delta[l]);
-  if (!in_pieces) vop->sr_col_delta[2] = 0;
+  if (!by_drain_tiles) vop->sr_col_delta[2] = 0;
   vop->sr_col_row[1] = (uint32_t)row;
   vop->sr_col_row[2] = tg_lanes(e->b.m);
 }
@@ -79,9 +80,9 @@ static void set_rounding(const emission *e, tg_vx_instr *vop, uint32_t r, uint32
 /* The reduction index is the number of the part. */
 static void set_sum_rounding(const emission *e, tg_vx_instr *vop, uint32_t r, uint32_t col,
                              const step *step) {
-  set_rounding(e, vop, r, col, TG_KEY_PRODUCT, step->in_pieces);
+  set_rounding(e, vop, r, col, TG_KEY_PRODUCT, step->by_drain_tiles);
   vop->sr_tile = tg_gemm_member(e, r) + (int64_t)step->part * e->t.members;
-  if (step->parts) vop->sr_tile_delta[step->in_pieces ? 1 : 2] = e->t.members;
+  if (step->parts) vop->sr_tile_delta[step->by_drain_tiles ? 1 : 2] = e->t.members;
 }
 
 static int sum_stream(const emission *e, bool finish) {
@@ -89,7 +90,7 @@ static int sum_stream(const emission *e, bool finish) {
   return finish ? tg_gemm_finish_sum_stream(e->g) : TG_DRAIN_SUM_IN;
 }
 
-/* Rows 0, `rows`, .. of a piece become those of the stream; those from 1 on have streams of their own, which have nothing
+/* Rows 0, `rows`, .. of a drain tile become those of the stream; those from 1 on have streams of their own, which have nothing
  * to do with the banks before their first row. */
 static void take_rows(const emission *e, tg_vx_instr *vop, int stream, uint32_t rows) {
   tg_stream *first = tg_stream_of_mut(vop, stream);
@@ -114,11 +115,11 @@ static void set_rows_at_once(const emission *e, tg_vx_instr *vop, uint32_t rows)
   for (int k = 0; k < e->g->outs; k++) take_rows(e, vop, tg_gemm_finish_result_stream(e->g, k), rows);
 }
 
-/* Rows of the VOP: (row of the piece or block, group of 2P columns). */
+/* Rows of the VOP: (row of the drain tile or block, group of 2P columns). */
 tg_instr *tg_gemm_push_step(emission *e, uint32_t r, uint32_t col, const step *step) {
-  uint32_t groups = e->t.nt / tg_lanes(e->b.m), rows = step->rows        ? step->rows
-                                                       : step->in_pieces ? e->t.mr
-                                                                         : e->t.mt;
+  uint32_t groups = e->t.nt / tg_lanes(e->b.m), rows = step->rows             ? step->rows
+                                                       : step->by_drain_tiles ? e->t.mr
+                                                                              : e->t.mt;
   tg_instr *in = tg_build_push(&e->b, &tg_build_tile(&e->b, r, col)->vx, TG_OP_vx_vop);
   tg_vx_instr *vop = &in->vx;
   vop->seg_begin[0] = e->microcode.seg_begin[step->segment];

@@ -4,9 +4,9 @@
 #include "mapper/gemm/tiling_search.h"
 
 enum {
-  SHORT_PIECE = 16,     /* rows of a piece that are worth halving */
-  MOST_COLUMNS = 256,   /* of a block of very many columns */
-  MOST_RING_PIECES = 4, /* pieces */
+  SHORT_DRAIN_TILE = 16,     /* rows of a drain tile that are worth halving */
+  MOST_COLUMNS = 256,        /* of a block of very many columns */
+  MOST_RING_DRAIN_TILES = 4, /* of a step */
 };
 
 #define CLEARLY                                                                                              \
@@ -135,7 +135,7 @@ static void consider_chunks(search *s, tg_gemm_tiling t) {
   }
 }
 
-/* Pieces that are blocks, but leave bit by bit, behind them their column sums. */
+/* Drain tiles that are blocks, but leave bit by bit, behind them their column sums. */
 static void consider_column_sums_whole(search *s, tg_gemm_tiling t, int64_t tile_rows, int64_t least) {
   const tg_gemm *g = s->g;
   uint32_t block = (uint32_t)g->column_sums.block,
@@ -149,16 +149,16 @@ static void consider_column_sums_whole(search *s, tg_gemm_tiling t, int64_t tile
   consider_chunks(s, t);
 }
 
-/* Of whole blocks that column sums are of; where those have pieces, each piece of all has
+/* Of whole blocks that column sums are of; where those have drain tiles, each drain tile of all has
  * its instructions. */
 static void consider_column_sums(search *s, tg_gemm_tiling t, int64_t tile_rows, int64_t least) {
   int64_t block = s->g->column_sums.block, blocks = tg_div_up(least, block),
           rows = tg_search_rows_out(s, t.nt);
-  int64_t pieces = rows < block ? blocks * (block / rows) : tg_div_up(blocks, rows / block);
+  int64_t drain_tiles = rows < block ? blocks * (block / rows) : tg_div_up(blocks, rows / block);
   if (rows < block) consider_column_sums_whole(s, t, tile_rows, least);
   if (rows < block && s->g->column_sums.whole) return;
-  t.mr = (uint32_t)(rows < block ? rows : tg_div_up(blocks, pieces) * block);
-  t.mt = (uint32_t)(t.mr * pieces);
+  t.mr = (uint32_t)(rows < block ? rows : tg_div_up(blocks, drain_tiles) * block);
+  t.mt = (uint32_t)(t.mr * drain_tiles);
   t.passes_m = (uint32_t)tg_div_up(tile_rows, t.mt);
   consider_chunks(s, t);
 }
@@ -167,11 +167,11 @@ static void consider_column_sums(search *s, tg_gemm_tiling t, int64_t tile_rows,
 static void consider_rings(search *s, tg_gemm_tiling t, int64_t tile_rows, int64_t least) {
   int64_t rows = tg_search_rows_out(s, t.nt), each = tg_div_up(least, t.members),
           fewest = tg_gemm_ring_lead(&t, 0) / 2 * 2 + 2;
-  for (t.ring_pieces = 2; t.ring_pieces <= MOST_RING_PIECES; t.ring_pieces *= 2) {
-    int64_t steps = tg_div_up(each, 2 * t.ring_pieces * rows) * 2;
+  for (t.ring_drain_tiles = 2; t.ring_drain_tiles <= MOST_RING_DRAIN_TILES; t.ring_drain_tiles *= 2) {
+    int64_t steps = tg_div_up(each, 2 * t.ring_drain_tiles * rows) * 2;
     if (steps < fewest) steps = fewest;
-    t.mr = (uint32_t)tg_div_up(each, steps * t.ring_pieces);
-    t.mt = (uint32_t)(t.members * steps * t.ring_pieces * t.mr);
+    t.mr = (uint32_t)tg_div_up(each, steps * t.ring_drain_tiles);
+    t.mt = (uint32_t)(t.members * steps * t.ring_drain_tiles * t.mr);
     t.passes_m = (uint32_t)tg_div_up(tile_rows, t.mt);
     if ((uint64_t)steps * t.passes_m * t.passes_n < 1 << 20) consider_chunks(s, t); /* one loop of SENDs */
   }
@@ -188,16 +188,16 @@ static void consider_block(search *s, tg_gemm_tiling t, int64_t tile_rows, int64
     consider_column_sums(s, t, tile_rows, least);
     return;
   }
-  int64_t pieces = tg_div_up(least, rows < least ? rows : least);
-  bool halves = t.split == TG_SPLIT_COLUMNS && pieces > 1; /* of A, which come from two sides */
+  int64_t drain_tiles = tg_div_up(least, rows < least ? rows : least);
+  bool halves = t.split == TG_SPLIT_COLUMNS && drain_tiles > 1; /* of A, which come from two sides */
   /* all VOPs of partial sums begin with the same buffers */
-  if (halves || (t.parts > 1 && t.members > 1)) pieces = tg_div_up(pieces, 2) * 2;
-  t.mr = (uint32_t)tg_div_up(least, pieces);
-  t.mt = (uint32_t)(t.mr * pieces);
+  if (halves || (t.parts > 1 && t.members > 1)) drain_tiles = tg_div_up(drain_tiles, 2) * 2;
+  t.mr = (uint32_t)tg_div_up(least, drain_tiles);
+  t.mt = (uint32_t)(t.mr * drain_tiles);
   t.passes_m = (uint32_t)tg_div_up(tile_rows, t.mt);
   consider_chunks(s, t);
-  if (t.split != TG_SPLIT_COLUMNS || t.mr % 2 || t.mr < SHORT_PIECE) return;
-  t.mr /= 2; /* one pass or few: the last piece's egress counts */
+  if (t.split != TG_SPLIT_COLUMNS || t.mr % 2 || t.mr < SHORT_DRAIN_TILE) return;
+  t.mr /= 2; /* one pass or few: the last drain tile's egress counts */
   consider_chunks(s, t);
 }
 

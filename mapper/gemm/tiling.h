@@ -58,8 +58,9 @@ typedef struct tg_gemm_tiling {
                      of its own; 1 if there are several members */
   bool paired;    /* row and column split: two tiles side by side load the blocks of both, of which each reads
                      its own, since rows of one block do not fill their atoms */
-  uint32_t sent;  /* rows of a piece that leave at once, where it does not leave as a whole: with a prologue,
-                     there are as many pieces as chunks; or a piece is a block of column sums; else 0 */
+  uint32_t
+      sent; /* rows of a drain tile that leave at once, where it does not leave as a whole: with a prologue,
+                     there are as many drain tiles as chunks; or a drain tile is a block of column sums; else 0 */
   uint32_t prologue_sent;       /* and of a chunk of what they make */
   tg_egress prologue_egress;    /* how that leaves */
   tg_egress column_sums_egress; /* and column sums: as the results, or in a checkerboard */
@@ -75,8 +76,8 @@ typedef struct tg_gemm_tiling {
   uint32_t parts; /* of K that a tile multiplies in turn: of D members, number i has parts i, i + D, i + 2D
                      ..;   the last ones may be empty */
   bool ring;      /* Members have one part each, and each runs the fused nodes of some rows: split_k.c */
-  uint32_t ring_pieces; /* of a step of the ring */
-  bool one_out;         /* in a ring, or behind producers: one piece on its way out has room, not two */
+  uint32_t ring_drain_tiles; /* of a step of the ring */
+  bool one_out; /* in a ring, or behind producers: one drain tile on its way out has room, not two */
   bool epilogue_operands_west; /* blocks of epilogue operands come from the west to all tiles, or to half of
                                   them */
   struct {
@@ -113,7 +114,8 @@ static inline uint32_t tg_gemm_patch_images(const tg_gemm_tiling *t) {
   return t->image_rows && t->patch_rows > t->image_rows ? t->patch_rows / t->image_rows : 1;
 }
 
-/* What a block leaves: rows of the product, or windows of a pool. Of the latter a piece has whole rows, or a part of one. */
+/* What a block leaves: rows of the product, or windows of a pool. Of the latter a drain tile has whole rows, or a part
+ * of one. */
 static inline uint32_t tg_gemm_block_results(const tg_gemm_tiling *t) {
   return t->pool_rows ? t->pool_rows * t->pool_columns : t->mt;
 }
@@ -131,20 +133,20 @@ int64_t tg_gemm_pool_first_row(const tg_gemm *gemm, const tg_gemm_tiling *t, int
 /* Are blocks that a tile has one after the other, `apart` blocks apart, the same number of rows apart? Accumulation that
  * rounds asks that: it counts rows of results. pool.c */
 bool tg_gemm_pool_rounds(const tg_gemm *gemm, const tg_gemm_tiling *t, uint32_t apart);
-/* Pieces, or rows of such, of a block. */
+/* Drain tiles, or rows of such, of a block. */
 static inline uint32_t tg_gemm_pool_groups(const tg_gemm_tiling *t) {
   return tg_gemm_block_results(t) / (t->mr * tg_gemm_pool_parts(t));
 }
 
-/* Pieces of a block of rows that column sums are of: if there are several, each has instructions of
+/* Drain tiles of a block of rows that column sums are of: if there are several, each has instructions of
  * its own. */
-static inline uint32_t tg_gemm_pieces_of_column_sum(const tg_gemm *gemm, const tg_gemm_tiling *t) {
+static inline uint32_t tg_gemm_drain_tiles_of_column_sum(const tg_gemm *gemm, const tg_gemm_tiling *t) {
   return gemm->column_sums.count && gemm->column_sums.block > t->mr
              ? (uint32_t)gemm->column_sums.block / t->mr
              : 1;
 }
-/* Column sums of a piece that has any. */
-static inline uint32_t tg_gemm_column_sums_a_piece(const tg_gemm *gemm, const tg_gemm_tiling *t) {
+/* Column sums of a drain tile that has any. */
+static inline uint32_t tg_gemm_column_sums_a_drain_tile(const tg_gemm *gemm, const tg_gemm_tiling *t) {
   if (!gemm->column_sums.count) return 0;
   return gemm->column_sums.block > t->mr ? 1 : t->mr / (uint32_t)gemm->column_sums.block;
 }
@@ -205,7 +207,7 @@ static inline uint32_t tg_gemm_column_blocks(const tg_params *m, const tg_gemm *
 /* Puts it into this order. blocks.c */
 void tg_gemm_order_b(const tg_compile *c, const tg_gemm *gemm, const tg_gemm_tiling *t);
 
-/* Is the operand loaded once a pass, not with each piece? A VOP that waits for sums from another row has no
+/* Is the operand loaded once a pass, not with each drain tile? A VOP that waits for sums from another row has no
  * wait left for that. */
 static inline bool tg_gemm_loads_once(const tg_gemm_tiling *t, const tg_epilogue_operand *epilogue_operand) {
   return tg_is_row_vector(epilogue_operand) && t->members == 1;
@@ -233,7 +235,7 @@ enum { TG_GEMM_UNROLLED = 8 };
 static inline bool tg_gemm_unrolls(const tg_gemm_tiling *t) {
   return t->parts > 1 && t->members == 1 && t->chunks <= TG_GEMM_UNROLLED;
 }
-/* Loops over chunks in loops over parts, or over pieces of sums that come from other rows, leave one level,
+/* Loops over chunks in loops over parts, or over drain tiles of sums that come from other rows, leave one level,
  * and each pass over columns is a section. */
 static inline bool tg_gemm_strips_columns(const tg_gemm_tiling *t) {
   return t->parts > 1 && !tg_gemm_unrolls(t);
@@ -252,7 +254,7 @@ static inline uint32_t tg_gemm_unrolled_chunks(const tg_gemm_tiling *t) {
 }
 /* Rows that a tile finishes in a step: what it loads for the fused nodes at once. */
 static inline uint32_t tg_gemm_ring_rows(const tg_gemm_tiling *t) {
-  return t->ring ? t->mr * t->ring_pieces : t->mr;
+  return t->ring ? t->mr * t->ring_drain_tiles : t->mr;
 }
 /* Groups of 2P columns that a VOP which adds handles at once. */
 static inline uint32_t tg_gemm_at_once(const tg_params *m, const tg_gemm_tiling *t) {

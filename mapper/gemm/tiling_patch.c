@@ -135,14 +135,15 @@ static void consider_images(tg_tiling_search *s, tg_gemm_tiling t, uint32_t row_
   }
 }
 
-/* Pieces of whole rows of windows, or parts of one, as large as they may be; 0: none is small enough. */
-static uint32_t piece_of_windows(const tg_gemm_tiling *t, uint32_t most) {
-  uint32_t piece;
+/* Drain tiles of whole rows of windows, or parts of one, as large as they may be; 0: none is small enough. */
+static uint32_t drain_tile_of_windows(const tg_gemm_tiling *t, uint32_t most) {
+  uint32_t drain_tile;
   for (uint32_t rows = t->pool_rows; rows > 0; rows--)
-    if (t->pool_rows % rows == 0 && (piece = rows * t->pool_columns) <= most) return piece;
-  for (piece = t->pool_columns; piece > 0 && (piece > most || t->pool_columns % piece); piece--) {
+    if (t->pool_rows % rows == 0 && (drain_tile = rows * t->pool_columns) <= most) return drain_tile;
+  for (drain_tile = t->pool_columns; drain_tile > 0 && (drain_tile > most || t->pool_columns % drain_tile);
+       drain_tile--) {
   }
-  return piece;
+  return drain_tile;
 }
 
 /* Blocks of the rows that so many rows of a pool's windows take: blocks share rows where windows do. */
@@ -156,7 +157,7 @@ static void consider_strip(tg_tiling_search *s, tg_gemm_tiling t, uint32_t row_t
         (uint32_t)((t.pool_rows - 1) * pool->step[0] + (pool->taps[0] - 1) * pool->tap_step[0] + 1);
     t.mt = t.patch_rows * t.patch_columns;
     if ((uint64_t)t.patch_rows * t.patch_columns > most || tg_patch_rows(s->m, s->g, &t) > room) return;
-    t.mr = piece_of_windows(&t, tg_search_rows_out(s, t.nt));
+    t.mr = drain_tile_of_windows(&t, tg_search_rows_out(s, t.nt));
     if (!t.mr) return;
     t.passes_m = (uint32_t)tg_div_up(tg_patch_blocks(s->g, &t), row_tiles / t.strips);
     set_chunks(s->g, &t);

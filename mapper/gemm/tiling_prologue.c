@@ -17,7 +17,7 @@ static void consider_prologue_egress(search *s, tg_gemm_tiling t) {
   if (tg_gemm_drains_last(&t)) {
     t.mr = t.sent = tg_search_pieces(t.mt, row, most);
   } else {
-    uint32_t each = t.mr / tg_gemm_chunks_a_piece(&t) * row;
+    uint32_t each = t.mr / tg_gemm_chunks_a_drain_tile(&t) * row;
     t.sent = tg_search_pieces(t.mr, row, most < each ? most : each);
   }
   t.prologue_sent = tg_search_pieces(t.mt / t.alike, tg_kind_flits(m, s->g->prologue.result_kind, t.kc),
@@ -47,7 +47,7 @@ static bool fits_accumulator(const search *s, const tg_gemm_tiling *t) {
   return t->mt <= TG_SEARCH_ROWS && t->mt * (t->nt / tg_lanes(s->m)) <= tg_acc_rows(s->m);
 }
 
-/* A block of the next pass is made between the pieces of this one: it has as many as chunks, or those that column sums
+/* A block of the next pass is made between the drain tiles of this one: it has as many as chunks, or those that column sums
  * are of. */
 static void consider_passes(search *s, tg_gemm_tiling t, int64_t rows) {
   uint32_t block = (uint32_t)s->g->column_sums.block, unit = block ? block : t.chunks * t.alike;
@@ -143,9 +143,9 @@ void tg_search_prologues_of_b(search *s, uint32_t alike) {
     s->share = tg_egress_share(m, t.egress, 1) >> s->g->prologue.stored;
     int64_t rows = tg_search_rows_out(s, t.nt);
     if (!rows) continue;
-    int64_t pieces = tg_div_up(least, rows < least ? rows : least);
-    t.mr = (uint32_t)tg_div_up(least, pieces);
-    t.mt = (uint32_t)(t.mr * pieces);
+    int64_t drain_tiles = tg_div_up(least, rows < least ? rows : least);
+    t.mr = (uint32_t)tg_div_up(least, drain_tiles);
+    t.mt = (uint32_t)(t.mr * drain_tiles);
     consider_made_chunks(s, t);
   }
 }

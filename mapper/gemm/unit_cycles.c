@@ -41,11 +41,11 @@ double tg_gemm_multiply_cycles(const tg_params *m, const tg_gemm *g, const tg_ge
   return blocks * (double)tg_mx_pitch(m, g->format, (uint64_t)streamed);
 }
 
-/* Of VOPs that go down the rows of a piece: groups of rows in flight may not be full, and the first one waits
+/* Of VOPs that go down the rows of a drain tile: groups of rows in flight may not be full, and the first one waits
  * for the instruction, the last one for its last operation. */
 static double column_sums_cycles(const product *s) {
   const tg_gemm_tiling *t = s->t;
-  uint32_t blocks = tg_gemm_column_sums_a_piece(s->g, t), latency = s->m->fma_latency;
+  uint32_t blocks = tg_gemm_column_sums_a_drain_tile(s->g, t), latency = s->m->fma_latency;
   int64_t rows = tg_div_up((int64_t)blocks * t->nt / tg_lanes(s->m), latency) * latency;
   double iterations = (double)(t->mr / blocks) / s->g->column_sums.unroll,
          words = s->g->column_sums.words + iterations * s->g->drain_words[TG_DRAIN_FINISH];
@@ -53,7 +53,7 @@ static double column_sums_cycles(const product *s) {
 }
 
 /* Where members reduce in a ring: rows go in groups, and of every VOP the way in and out of the pipeline, and
- * semaphores, are seen; and so is the egress of a piece, if there is room for one only. */
+ * semaphores, are seen; and so is the egress of a drain tile, if there is room for one only. */
 static double ring_cycles(const product *s) {
   const tg_gemm_tiling *t = s->t;
   uint32_t latency = s->m->fma_latency, rows = tg_gemm_ring_rows(t), at_once = tg_gemm_at_once(s->m, t);
@@ -63,10 +63,11 @@ static double ring_cycles(const product *s) {
                words[TG_DRAIN_ADD],
          finish = (double)tg_div_up((int64_t)(t->mr * columns), latency) * latency * words[TG_DRAIN_FINISH];
   if (t->one_out) out = (double)tg_gemm_results_before(s->m, s->g, t, s->g->outs) + TG_GEMM_HOPS;
-  return (double)t->mt / (t->members * rows) * (add + vop + t->ring_pieces * (finish + vop + out));
+  return (double)t->mt / (t->members * rows) * (add + vop + t->ring_drain_tiles * (finish + vop + out));
 }
 
-/* Of a VOP that transposes a block, for each product, and those that finish its pieces: groups of rows in flight may not be full. */
+/* Of a VOP that transposes a block, for each product, and those that finish its drain tiles: groups of rows in flight
+ * may not be full. */
 static double swapped_cycles(const product *s) {
   const tg_gemm_tiling *t = s->t;
   const int *words = s->g->swapped_words;
@@ -95,8 +96,8 @@ static double pool_cycles(const product *s) {
              ((double)tg_div_up(t->mr * groups, latency) * latency * across + vop);
 }
 
-/* Of the VOP that finishes a piece, 1 << i rows at a time: groups of rows in flight may not be full. */
-static int64_t piece_cycles(const tg_params *m, const tg_gemm *g, const tg_gemm_tiling *t, int i) {
+/* Of the VOP that finishes a drain tile, 1 << i rows at a time: groups of rows in flight may not be full. */
+static int64_t drain_tile_cycles(const tg_params *m, const tg_gemm *g, const tg_gemm_tiling *t, int i) {
   int64_t rows = (int64_t)(t->mr >> i) * (t->nt / tg_lanes(m));
   return tg_div_up(rows, m->fma_latency) * m->fma_latency * g->finish_words[i];
 }
@@ -106,7 +107,7 @@ static int best_unroll(const tg_params *m, const tg_gemm *g, const tg_gemm_tilin
   int best = 0;
   if (g->prologue.result || tg_gemm_drain_way(t) != TG_DRAIN_OF_ACCUMULATOR) return best;
   for (int i = 1; i < TG_DRAIN_UNROLLS && g->finish_words[i] && t->mr % (1u << i) == 0; i++)
-    if (piece_cycles(m, g, t, i) < piece_cycles(m, g, t, best)) best = i;
+    if (drain_tile_cycles(m, g, t, i) < drain_tile_cycles(m, g, t, best)) best = i;
   return best;
 }
 
