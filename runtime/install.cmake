@@ -43,7 +43,7 @@ ${names}  local:
 # One shared library of everything below the command, and the headers in the tree that their includes are written for.
 add_library(tegula_shared SHARED shared.c)
 set(parts "")
-foreach(part tegula_base tegula_onnx_proto tegula_frontend tegula_machine tegula_mapper tegula_host tegula_runtime)
+foreach(part tegula_base tegula_onnx_proto tegula_frontend tegula_machine tegula_mapper tegula_host tegula_records tegula_runtime)
   list(APPEND parts "-Wl,--whole-archive" ${part} "-Wl,--no-whole-archive")
 endforeach()
 target_link_libraries(tegula_shared PRIVATE ${parts} "-Wl,--version-script=${version_script}")

@@ -64,7 +64,7 @@ typedef struct tg_gemm_column_sums {
   /* there are streams for whole blocks only, not for column sums that go on from drain tile to drain tile */
   bool whole;
   struct {
-    tg_value *value; /* as a node of their prologue names epilogue operand number `epilogue operand` */
+    tg_value *value; /* as a node of their prologue names epilogue operand number `epilogue_operand` */
     int epilogue_operand;
   } names[TG_EPILOGUE_OPERANDS];
   int name_count;

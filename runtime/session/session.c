@@ -4,13 +4,10 @@
 #include "frontend/onnx/onnx.h"
 #include "runtime/json_text.h"
 
-#include <fcntl.h>
 #include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <time.h>
-#include <unistd.h>
 
 /* A program that has set its locale may write commas in numbers, and read none with points. */
 locale_t tg_plain_numbers(void) {
@@ -26,30 +23,10 @@ locale_t tg_plain_numbers(void) {
   return uselocale(ours);
 }
 
-const char *tg_version(void) { return TEGULA_VERSION; }
-
 double tg_host_seconds(void) {
   struct timespec t;
   clock_gettime(CLOCK_MONOTONIC, &t);
   return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
-}
-
-/* What cannot be read is left to the reader of models to refuse. */
-static const char program_start[] = {'T', 'E', 'G', 'U', 'L', 'A'};
-
-static bool is_program_image(const void *data, size_t size) {
-  return size >= sizeof program_start && !memcmp(data, program_start, sizeof program_start);
-}
-
-bool tg_is_program_file(const char *path) {
-  struct stat info;
-  if (stat(path, &info) || !S_ISREG(info.st_mode)) return false; /* opening a pipe would block */
-  int file = open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY);        /* a stream might find no memory */
-  char start[sizeof program_start];
-  ssize_t count = file >= 0 ? read(file, start, sizeof start) : -1;
-  bool is = count > 0 && is_program_image(start, (size_t)count);
-  if (file >= 0) (void)close(file);
-  return is;
 }
 
 /* Each call tells of itself. */
@@ -134,6 +111,7 @@ static tg_status load_guarded(const char *path, tg_session **out_session, tg_dia
   *out_session = NULL;
   if (!path) return tg_fail(diag, TG_INVALID, "no path is given");
   tg_session *s = create_session(path);
+  /* What cannot be read is left to the reader of models to refuse. */
   tg_status status = tg_is_program_file(path) ? tg_program_read(path, &s->program, diag)
                                               : tg_onnx_read(&s->arena, path, &s->model, diag);
   return loaded(s, status, out_session);
@@ -150,7 +128,7 @@ static tg_status load_memory_guarded(const void *data, size_t size, const char *
   *out_session = NULL;
   if (!data) return tg_fail(diag, TG_INVALID, "no model is given");
   tg_session *s = create_session(name ? name : "memory");
-  tg_status status = is_program_image(data, size)
+  tg_status status = tg_is_program(data, size)
                          ? tg_program_read_memory(s->path, data, size, &s->program, diag)
                          : tg_onnx_read_memory(&s->arena, s->path, data, size, &s->model, diag);
   return loaded(s, status, out_session);

@@ -163,7 +163,5 @@ tg_dram_tensor *tg_find_dram_tensor(const tg_program *program, bool (*side)(tg_r
 const char *tg_shape_text(char text[200], int rank, const int64_t *dims);
 tg_dtype tg_storage_dtype(tg_storage storage);
 double tg_host_seconds(void); /* monotonic */
-/* Whether a file begins as a .tgb file does. */
-bool tg_is_program_file(const char *path);
 
 #endif

@@ -141,6 +141,10 @@ tg_status tg_program_read(const char *path, tg_program **out_program, tg_diag *d
 tg_status tg_program_read_memory(const char *name, const void *data, size_t size, tg_program **out_program,
                                  tg_diag *diag);
 
+/* Whether an image, or a file that can be read, begins as a .tgb file of any version does. */
+bool tg_is_program(const void *data, size_t size);
+bool tg_is_program_file(const char *path);
+
 /* Text form: prints and parses the same programs (constants as hexadecimal). The caller frees the text with
  * free(). */
 char *tg_program_print(const tg_program *program);

@@ -7,14 +7,18 @@
 #include "frontend/base/output_file.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 static const char magic[8] = {'T', 'E', 'G', 'U',
                               'L', 'A', 0,   14}; /* the last byte is the version of the format */
+
+enum { NAME_LENGTH = 6 }; /* of that, what all versions begin with */
 
 /* Of the parameters: prices of actions change no program, and are not in its file. */
 enum { PARAMS_STORED = offsetof(tg_params, dram) + sizeof(tg_dram_device) };
@@ -276,6 +280,21 @@ static tg_status get_program(reader *r, tg_program *program, tg_diag *diag) {
     invocation->estimated_cycles = get_number(r);
   }
   return status;
+}
+
+bool tg_is_program(const void *data, size_t size) {
+  return size >= NAME_LENGTH && !memcmp(data, magic, NAME_LENGTH);
+}
+
+bool tg_is_program_file(const char *path) {
+  struct stat info;
+  if (stat(path, &info) || !S_ISREG(info.st_mode)) return false; /* opening a pipe would block */
+  int file = open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY);        /* a stream might find no memory */
+  char start[NAME_LENGTH];
+  ssize_t count = file >= 0 ? read(file, start, sizeof start) : -1;
+  bool is = count > 0 && tg_is_program(start, (size_t)count);
+  if (file >= 0) (void)close(file);
+  return is;
 }
 
 /* `name`: of the image, in messages. */
