@@ -1,5 +1,6 @@
 #include "runtime/cpu_reference/plan.h"
 
+#include <stdint.h>
 #include <string.h>
 
 tg_dtype tg_cpu_dtype(const tg_cpu_reference *plan, const tg_value *value) {
@@ -52,17 +53,16 @@ void *tg_cpu_data(tg_cpu_reference *plan, const tg_value *value) {
   tg_dtype dtype = tg_cpu_dtype(plan, value);
   size_t count = (size_t)tg_value_elements(value), bytes = count * tg_dtype_size(dtype);
   tg_cpu_storage *storage = TG_NEW(&plan->arena, tg_cpu_storage);
+  settle(plan, value, storage);
+  if (value->kind == TG_VALUE_CONSTANT && dtype == value->dtype) {
+    storage->block = (tg_cpu_block){(void *)(uintptr_t)value->data, bytes}; /* no step writes to it */
+    return storage->block.base;
+  }
   /* Inputs and constants are there before the first step of a run, and behind its last one. */
   storage->block = value->kind == TG_VALUE_RESULT ? take_block(plan, bytes) : fresh_block(plan, bytes);
-  settle(plan, value, storage);
-  void *data = storage->block.base;
-  if (value->kind != TG_VALUE_CONSTANT) return data;
-  if (dtype == value->dtype)
-    memcpy(data, value->data, bytes);
-  else
-    for (size_t i = 0; i < count; i++)
-      tg_store_f32(data, dtype, i, tg_load_f32(value->data, value->dtype, i));
-  return data;
+  for (size_t i = 0; value->kind == TG_VALUE_CONSTANT && i < count; i++)
+    tg_store_f32(storage->block.base, dtype, i, tg_load_f32(value->data, value->dtype, i));
+  return storage->block.base;
 }
 
 void tg_cpu_share(tg_cpu_reference *plan, const tg_value *value, const tg_value *with) {

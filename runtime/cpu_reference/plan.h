@@ -62,8 +62,8 @@ typedef struct tg_cpu_arg {
 /* Floats are stored in the plan's dtype, all else in its own. */
 tg_dtype tg_cpu_dtype(const tg_cpu_reference *plan, const tg_value *value);
 dnnl_data_type_t tg_cpu_dnnl_type(tg_dtype dtype);
-/* The value's elements: constants are converted once; a result has memory until the last node that reads it
- * is planned, which may be another's before it and behind it. */
+/* The value's elements: constants are the graph's, or converted once; a result has memory until the last node
+ * that reads it is planned, which may be another's before it and behind it. */
 void *tg_cpu_data(tg_cpu_reference *plan, const tg_value *value);
 /* `value` lies where `with` does. */
 void tg_cpu_share(tg_cpu_reference *plan, const tg_value *value, const tg_value *with);
