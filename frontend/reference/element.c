@@ -28,14 +28,3 @@ float tg_reference_minimum(float a, float b) {
   if (a == b) return signbit(a) ? a : b;
   return a < b ? a : b;
 }
-
-size_t tg_reference_operand_index(const tg_value *operand, const tg_value *result, int64_t linear) {
-  int64_t index = 0, step = 1;
-  for (int i = 1; i <= operand->rank; i++) {
-    int64_t size = operand->dims[operand->rank - i].size, whole = result->dims[result->rank - i].size;
-    if (size != 1) index += linear % whole * step;
-    step *= size;
-    linear /= whole;
-  }
-  return (size_t)index;
-}

@@ -70,6 +70,25 @@ static bool apply_double(tg_op op, double a, double b, double *out) {
   }
 }
 
+/* The element that a walk stands at; it goes on to the next. */
+static double next_double(tg_broadcast_walk *walk) {
+  size_t at = walk->at;
+  tg_broadcast_step(walk);
+  return ((const double *)walk->data)[at];
+}
+
+static int64_t next_integer(tg_broadcast_walk *walk) {
+  size_t at = walk->at;
+  tg_broadcast_step(walk);
+  return tg_load_i64(walk->data, walk->dtype, at);
+}
+
+static float next_float(tg_broadcast_walk *walk) {
+  size_t at = walk->at;
+  tg_broadcast_step(walk);
+  return tg_load_f32(walk->data, walk->dtype, at);
+}
+
 /* False: not an operator of doubles. */
 static bool doubles(const tg_node *node, const void *const *inputs, double *output) {
   const tg_value *y = tg_out(node);
@@ -78,14 +97,14 @@ static bool doubles(const tg_node *node, const void *const *inputs, double *outp
   if (!apply_double(node->op, 0, 0, &ignored)) return false;
   for (int i = 0; i < node->input_count; i++)
     if (tg_in(node, i)->dtype != TG_F64) return false;
+  tg_broadcast_walk *walks = tg_broadcast_walks(node, inputs);
   for (int64_t e = 0; e < count; e++) {
-    double value = ((const double *)inputs[0])[tg_reference_operand_index(tg_in(node, 0), y, e)];
+    double value = next_double(&walks[0]);
     if (node->input_count == 1 && tg_op_is(node->op, TG_IS_UNARY)) apply_double(node->op, value, 0, &value);
-    for (int i = 1; i < node->input_count; i++)
-      apply_double(node->op, value,
-                   ((const double *)inputs[i])[tg_reference_operand_index(tg_in(node, i), y, e)], &value);
+    for (int i = 1; i < node->input_count; i++) apply_double(node->op, value, next_double(&walks[i]), &value);
     output[e] = value;
   }
+  free(walks);
   return true;
 }
 
@@ -125,18 +144,16 @@ static int64_t apply_integer(tg_op op, tg_dtype dtype, int64_t a, int64_t b) {
 static void integers(const tg_node *node, const void *const *inputs, void *output) {
   const tg_value *y = tg_out(node);
   int64_t count = tg_value_elements(y);
+  tg_broadcast_walk *walks = tg_broadcast_walks(node, inputs);
   for (int64_t e = 0; e < count; e++) {
-    const tg_value *x = tg_in(node, 0);
-    int64_t value = tg_load_i64(inputs[0], x->dtype, tg_reference_operand_index(x, y, e));
+    int64_t value = next_integer(&walks[0]);
     if (node->input_count == 1)
       value = tg_op_is(node->op, TG_IS_UNARY) ? apply_integer(node->op, y->dtype, value, 0) : value;
-    for (int i = 1; i < node->input_count; i++) {
-      x = tg_in(node, i);
-      value = apply_integer(node->op, y->dtype, value,
-                            tg_load_i64(inputs[i], x->dtype, tg_reference_operand_index(x, y, e)));
-    }
+    for (int i = 1; i < node->input_count; i++)
+      value = apply_integer(node->op, y->dtype, value, next_integer(&walks[i]));
     tg_store_i64(output, y->dtype, (size_t)e, value);
   }
+  free(walks);
 }
 
 /* Negate and abs are bit operations: they keep the payload of a NaN. */
@@ -168,15 +185,13 @@ void tg_reference_elementwise(const tg_node *node, const void *const *inputs, vo
   if (y->dtype == TG_F64 && doubles(node, inputs, output)) return;
   int64_t count = tg_value_elements(y);
   bool unary = tg_op_is(node->op, TG_IS_UNARY);
+  tg_broadcast_walk *walks = tg_broadcast_walks(node, inputs);
   for (int64_t e = 0; e < count; e++) {
-    const tg_value *x = tg_in(node, 0);
-    float value = tg_load_f32(inputs[0], x->dtype, tg_reference_operand_index(x, y, e));
+    float value = next_float(&walks[0]);
     if (unary) value = apply(node, value, 0);
-    for (int i = 1; i < node->input_count; i++) {
-      x = tg_in(node, i);
-      value = apply(node, value, tg_load_f32(inputs[i], x->dtype, tg_reference_operand_index(x, y, e)));
-    }
+    for (int i = 1; i < node->input_count; i++) value = apply(node, value, next_float(&walks[i]));
     if (node->op == TG_OP_MEAN) value *= 1.0f / (float)node->input_count;
     tg_store_f32(output, y->dtype, (size_t)e, value);
   }
+  free(walks);
 }

@@ -50,7 +50,25 @@ float tg_reference_minimum(float a, float b);
 /* The activation functions of one operand, and PRelu, on one element. */
 float tg_reference_activation(const tg_node *node, float x, float slope);
 
-/* Where element `linear` of the broadcast result lies in an operand. */
-size_t tg_reference_operand_index(const tg_value *operand, const tg_value *result, int64_t linear);
+/* An operand, walked in the order of the elements of the result that it is broadcast to. */
+typedef struct tg_broadcast_walk {
+  const void *data;
+  tg_dtype dtype;
+  size_t at; /* the element of the operand */
+  int rank; /* 1 or more: dimensions of the result, innermost first, neighbours joined that are both broadcast or both not */
+  int64_t size[TG_MAX_RANK], left[TG_MAX_RANK];
+  int64_t
+      step[TG_MAX_RANK]; /* what `at` grows by where this dimension advances and the inner ones begin anew */
+} tg_broadcast_walk;
+
+/* One walk for each input of a node, at the first element of its result, in memory the caller frees. */
+tg_broadcast_walk *tg_broadcast_walks(const tg_node *node, const void *const *inputs);
+
+/* To the next element. */
+static inline void tg_broadcast_step(tg_broadcast_walk *walk) {
+  int d = 0;
+  for (; --walk->left[d] == 0 && d + 1 < walk->rank; d++) walk->left[d] = walk->size[d];
+  walk->at += (size_t)walk->step[d];
+}
 
 #endif

@@ -52,19 +52,24 @@ static void store_fill(const tg_node *node, void *cell) {
 void tg_reference_by_axis(const tg_node *node, const void *const *inputs, void *output) {
   const tg_value *y = tg_out(node);
   size_t size = tg_dtype_size(y->dtype);
-  int64_t count = tg_value_elements(y), *offsets[TG_MAX_RANK];
-  char fill[8] = {0};
+  int last = y->rank - 1;
+  int64_t row = y->rank ? y->dims[last].size : 1, rows = row ? tg_value_elements(y) / row : 0,
+          *offsets[TG_MAX_RANK];
+  const int64_t whole = 0, *along = y->rank ? NULL : &whole;
+  char fill[8] = {0}, *to = output;
   store_fill(node, fill);
-  for (int d = 0; d < y->rank; d++) offsets[d] = axis_offsets(node, d);
-  for (int64_t e = 0; e < count; e++) {
-    int64_t from = 0, rest = e;
-    for (int d = y->rank - 1; d >= 0; d--) {
+  for (int d = 0; d < y->rank; d++) along = offsets[d] = axis_offsets(node, d);
+  for (int64_t r = 0; r < rows; r++) {
+    int64_t first = 0, rest = r;
+    for (int d = last - 1; d >= 0; d--) {
       int64_t part = offsets[d][rest % y->dims[d].size];
-      from = from < 0 || part < 0 ? -1 : from + part;
+      first = first < 0 || part < 0 ? -1 : first + part;
       rest /= y->dims[d].size;
     }
-    memcpy((char *)output + (size_t)e * size, from < 0 ? fill : (const char *)inputs[0] + (size_t)from * size,
-           size);
+    for (int64_t i = 0; i < row; i++, to += size)
+      memcpy(to,
+             first < 0 || along[i] < 0 ? fill : (const char *)inputs[0] + (size_t)(first + along[i]) * size,
+             size);
   }
   for (int d = 0; d < y->rank; d++) free(offsets[d]);
 }
