@@ -122,7 +122,19 @@ int tg_free_post(const tg_instr *in) {
   return slot;
 }
 
+bool tg_last_posts_end_loops(const tg_queue *queue) {
+  for (uint32_t end = 0; end < queue->count; end++) {
+    const tg_common_instr *last = &queue->instrs[end].common;
+    if (last->loop_count[2] <= 1) continue;
+    for (uint32_t i = (uint32_t)last->loop_begin[2]; i < end; i++)
+      for (int slot = 0; slot < SLOTS; slot++)
+        if (queue->instrs[i].common.post_kind[slot] && queue->instrs[i].common.post_last[slot]) return false;
+  }
+  return true;
+}
+
 static void count_slots(const tg_build *b, const tg_queue *queue) {
+  assert(tg_last_posts_end_loops(queue));
   for (uint32_t i = 0; i < queue->count; i++) {
     const tg_common_instr *in = &queue->instrs[i].common;
     if (in->wait_on[SLOTS - 1] > 1)

@@ -91,6 +91,9 @@ void tg_set_rotation(tg_row_operand *operand, const tg_buffer *buffer, uint32_t 
 enum { TG_NEXT_SLOT = -1 };
 void tg_set_wait(tg_instr *in, int slot, int sem, bool first_only);
 void tg_set_post(tg_instr *in, int slot, int kind, uint32_t pos, int sem, bool last_only);
+/* `last_only`: the instruction that ends the innermost loop is the only one that knows its last execution. Does no other
+ * one in such a loop post so? */
+bool tg_last_posts_end_loops(const tg_queue *queue);
 /* The first slot that is free; 4: none. */
 int tg_free_wait(const tg_instr *in);
 int tg_free_post(const tg_instr *in);
