@@ -178,7 +178,8 @@ TG_TEST(cpu_reference, results_make_room_when_they_have_been_read) {
   ASSERT(!tg_graph_infer(b.graph, &diag));
   tg_cpu_reference *reference;
   ASSERT(!tg_cpu_reference_create(b.graph, TG_BF16, 1, &reference, &diag));
-  EXPECT(tg_cpu_reference_bytes(reference) < 20 * ROWS * COLUMNS * sizeof(float));
+  /* blocks make six results each; what oneDNN packs of each product is the processor's */
+  EXPECT(tg_cpu_reference_bytes(reference) < (size_t)2 * BLOCKS * ROWS * COLUMNS * sizeof(float));
   tg_cpu_reference_destroy(reference);
   EXPECT_EQ(compare(&b, 1e-5f), 0);
 }
