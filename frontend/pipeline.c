@@ -50,11 +50,28 @@ static void block_attention(const pipeline *p) {
     options->log(options->log_user, true, "--attention blocked has no effect with --tiling-accum bf16sr");
 }
 
+/* A size other than that of a batch which the model leaves open and nobody has given; NULL: there is none. */
+static const char *open_size(const tg_graph *graph) {
+  for (int i = 0; i < graph->input_count; i++)
+    for (int d = 1; d < graph->inputs[i]->rank; d++)
+      if (graph->inputs[i]->dims[d].size < 0) return graph->inputs[i]->dims[d].symbol;
+  return NULL;
+}
+
+/* Open sizes are 1, which of an image is mostly too little: whoever reads what is wrong then should know. */
+static tg_status infer(tg_graph *graph, tg_diag *diag) {
+  const char *open = open_size(graph);
+  tg_graph_bind_rest(graph, 1);
+  tg_status status = tg_graph_infer(graph, diag);
+  if (status && open)
+    tg_diag_suffix(diag, " (the model leaves sizes open, which are 1 then: --dim %s=N)", open);
+  return status;
+}
+
 tg_status tg_frontend_lower(tg_graph *graph, const tg_frontend_options *options, tg_diag *diag) {
   pipeline p = {graph, options};
 
-  tg_graph_bind_rest(graph, 1);
-  if (tg_graph_infer(graph, diag) || check_inference(graph, diag) || tg_normalize_by_batch(graph, diag))
+  if (infer(graph, diag) || check_inference(graph, diag) || tg_normalize_by_batch(graph, diag))
     return TG_INVALID;
   after(&p, "infer");
 

@@ -45,6 +45,16 @@ void tg_diag_prefix(tg_diag *diag, const char *format, ...) {
   escape_controls(diag->message);
 }
 
+void tg_diag_suffix(tg_diag *diag, const char *format, ...) {
+  if (!diag) return;
+  size_t used = strlen(diag->message);
+  va_list args;
+  va_start(args, format);
+  (void)vsnprintf(diag->message + used, sizeof diag->message - used, format, args);
+  va_end(args);
+  escape_controls(diag->message);
+}
+
 static _Thread_local tg_guard *innermost;
 static bool off;
 

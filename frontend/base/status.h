@@ -33,6 +33,8 @@ tg_status tg_fail(tg_diag *diag, tg_status status, const char *format, ...)
 
 /* Puts "prefix: " before the message of `diag`, to add the file, node or tensor known by a caller. */
 void tg_diag_prefix(tg_diag *diag, const char *format, ...) __attribute__((format(printf, 2, 3)));
+/* Puts text behind it, as far as there is room: what a caller knows of the cause. */
+void tg_diag_suffix(tg_diag *diag, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
 /* For memory that the host will not give: ends the guarded call that runs (guard.h), or, where there is none, prints one
  * line to stderr and ends the process with status 2. */
