@@ -150,9 +150,9 @@ static bool checksum_fits(const uint8_t *bytes, const member *m) {
 
 /* The member's bytes, in the archive or on the arena. */
 static tg_status unpack(const archive *a, const member *m, tg_arena *arena, const uint8_t **out_bytes) {
+  if (m->offset > a->size || a->size - m->offset < LOCAL_BYTES) return damaged(a);
   const uint8_t *local = a->bytes + m->offset;
-  if (m->offset > a->size || a->size - m->offset < LOCAL_BYTES || number(local, 4) != LOCAL)
-    return damaged(a);
+  if (number(local, 4) != LOCAL) return damaged(a);
   uint64_t before = LOCAL_BYTES + number(local + 26, 2) + number(local + 28, 2);
   if (a->size - m->offset < before || a->size - m->offset - before < m->packed) return damaged(a);
   const uint8_t *from = local + before;
