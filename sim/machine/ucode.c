@@ -98,6 +98,9 @@ static bool parse_operand(const char *text, unsigned *out) {
   return sscanf(text, "%u%n", out, &n) == 1 && !text[n] && *out < 128; /* an immediate */
 }
 
+/* Of streams that a VOP does not have, program_check.c says which word has one; words that no VOP runs may. */
+enum { STREAM_NUMBERS = 16 };
+
 static bool parse_slot(const char *slot, tg_ucode *word) {
   char op[16], a[8] = "r0", b[8] = "r0", c[8] = "r0", half[4];
   unsigned dst, stream, operand[3];
@@ -106,13 +109,13 @@ static bool parse_slot(const char *slot, tg_ucode *word) {
   if (sscanf(slot, "ld r%u = s%u.%3s", &dst, &stream, half) == 3) {
     word->ld_on = 1, word->ld_dst = (uint8_t)dst, word->ld_stream = (uint8_t)stream,
     word->ld_half = !strcmp(half, "hi");
-    return dst < TG_VX_REGS && stream < TG_STREAMS;
+    return dst < TG_VX_REGS && stream < STREAM_NUMBERS;
   }
   if (sscanf(slot, "st s%u.%3s = %7s", &stream, half, a) == 3) {
     if (!parse_operand(a, &operand[0])) return false;
     word->st_on = 1, word->st_stream = (uint8_t)stream, word->st_src = (uint8_t)operand[0],
     word->st_half = !strcmp(half, "hi");
-    return stream < TG_STREAMS;
+    return stream < STREAM_NUMBERS;
   }
   if (sscanf(slot, "%15s r%u = %7s %7s %7s", op, &dst, a, b, c) < 3) return false;
   if (!parse_operand(a, &operand[0]) || !parse_operand(b, &operand[1]) || !parse_operand(c, &operand[2]))
