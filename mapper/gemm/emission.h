@@ -90,8 +90,8 @@ int64_t tg_gemm_cols_a_pass(const tg_gemm_emission *e);
 /* Rows of a tile: the first, and columns: the first, and from pass to pass. */
 int64_t tg_gemm_row_first(const tg_gemm_emission *e, uint32_t r, uint32_t col);
 int64_t tg_gemm_col_first(const tg_gemm_emission *e, uint32_t r, uint32_t col);
-/* Of a pool: the first column of windows of the tile's strip. */
-int64_t tg_gemm_first_window(const tg_gemm_emission *e, uint32_t r, uint32_t col);
+/* The first column of results, or of a pool's windows, of the tile's strip. */
+int64_t tg_gemm_first_column(const tg_gemm_emission *e, uint32_t r, uint32_t col);
 int64_t tg_gemm_col_delta(const tg_gemm_emission *e);
 /* Has the tile neither a product nor columns of its own in any pass? Then it has no instructions either. */
 bool tg_gemm_is_idle(const tg_gemm_emission *e, uint32_t r, uint32_t col);
@@ -121,6 +121,8 @@ typedef struct tg_gemm_place {
 /* Rows of the product as blocks count them: digits of a walk over a result, or an operand of that shape, of these strides
  * by the digits of g->out_radix. */
 void tg_gemm_walk_rows(const tg_gemm_emission *e, const int64_t stride[3], tg_walk_plan *out);
+/* Moves such a walk, of a STORE or a LOAD, to the tile's strip, where there are several. */
+void tg_gemm_begin_strip(const tg_gemm_emission *e, uint32_t r, uint32_t col, tg_agcu_instr *walk);
 tg_gemm_place tg_gemm_place_of(const tg_gemm_emission *e, uint32_t r, uint32_t col);
 
 /* Which member of its group a tile of row r is. */
@@ -244,8 +246,6 @@ void tg_gemm_emit_transposition(tg_gemm_emission *e, const tg_stage *stage, uint
 void tg_gemm_emit_edges(tg_gemm_emission *e, uint32_t r, uint32_t col);
 void tg_gemm_emit_pool_rows(tg_gemm_emission *e, const tg_stage *stage, uint32_t r, uint32_t col);
 void tg_gemm_emit_pool_columns(tg_gemm_emission *e, const tg_stage *stage, uint32_t r, uint32_t col);
-/* Where a block's rows of results are in the product, whose accumulation rounds. */
-void tg_gemm_round_pixels(const tg_gemm_emission *e, tg_mx_instr *mx, uint32_t r, uint32_t col);
 void tg_gemm_load_marks(tg_gemm_emission *e, const tg_stage *stage, tg_queue *queue, uint32_t r, uint32_t col,
                         uint32_t mask);
 void tg_gemm_allocate_marks(tg_gemm_emission *e);

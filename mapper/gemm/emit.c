@@ -122,9 +122,7 @@ static void fill_result(const emission *e, int k, uint32_t r, uint32_t col, tg_a
   memcpy(store->m_delta, place.row_delta, sizeof place.row_delta);
   if (e->t.sent) store->m_delta[1] = e->t.mr, store->m_delta[2] = e->t.sent;
   store->convert = g->out_kind[k] == TG_STREAM_FP32 ? TG_CVT_32 : TG_CVT_16;
-  if (!e->t.pool_rows) return;
-  store->x_org = tg_gemm_first_window(e, r, col);
-  store->offset += bytes_of(g->out[k], store->x_org * g->out_stride[2]);
+  tg_gemm_begin_strip(e, r, col, store);
 }
 
 static void fill_store(const void *user, int port, uint32_t r, uint32_t col, tg_agcu_instr *store) {

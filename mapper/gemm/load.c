@@ -58,10 +58,12 @@ static void set_patch_walk(const emission *e, tg_agcu_instr *load, uint32_t r, u
                   tg_patch_walk_rows(e->g, t);
   load->m_delta[e->m_k_level] =
       tg_gemm_rows_a_pass(e) / (tg_gemm_block_results(t) * tg_gemm_slabs(t)) * tg_patch_walk_rows(e->g, t);
+  int64_t columns = tg_gemm_first_column(e, r, col), z = tg_value_bytes_each(e->g->a);
   if (t->pool_rows)
-    tg_patch_move(e->g, t, -e->g->pool.before[0],
-                  tg_gemm_first_window(e, r, col) * e->g->pool.step[1] - e->g->pool.before[1],
-                  tg_value_bytes_each(e->g->a), load);
+    tg_patch_move(e->g, t, -e->g->pool.before[0], columns * e->g->pool.step[1] - e->g->pool.before[1], z,
+                  load);
+  else if (t->strips > 1)
+    tg_patch_move(e->g, t, 0, columns, z, load);
 }
 
 /* Of a patch, or of a tile's first slab, or of one of the others. */
@@ -84,7 +86,7 @@ static void set_patch(const emission *e, tg_agcu_instr *load, uint32_t r, uint32
 }
 
 /* `count` rows of a patch, or slab, from row number `first` of it on, each of which is an execution of the LOAD. */
-static void set_joined_rows(const emission *e, tg_agcu_instr *load, uint32_t slab, uint32_t first) {
+static void set_position_rows(const emission *e, tg_agcu_instr *load, uint32_t slab, uint32_t first) {
   const tg_params *m = e->b.m;
   const tg_gemm_tiling *t = &e->t;
   uint32_t each = tg_patch_slab(e->g, t), row = tg_patch_row(m, e->g, t);
@@ -102,10 +104,10 @@ static void set_joined_rows(const emission *e, tg_agcu_instr *load, uint32_t sla
   load->k_delta[1] = each * k;
 }
 
-/* Positions of several kernel rows: a walk has the digits for a row of the patch, and those between the first and the last
- * one are a loop. */
-static void load_joined(emission *e, const tg_stage *stage, tg_queue *queue, uint32_t r, uint32_t col,
-                        uint32_t mask, uint32_t slab) {
+/* Position by position: a walk has the digits for a row of the patch, and those between the first and the last one are a
+ * loop. */
+static void load_positions(emission *e, const tg_stage *stage, tg_queue *queue, uint32_t r, uint32_t col,
+                           uint32_t mask, uint32_t slab) {
   const tg_gemm *g = e->g;
   int64_t z = tg_value_bytes_each(g->a);
   uint32_t rows = slab ? tg_patch_slab(g, &e->t) : tg_patch_first_slab(g, &e->t), count;
@@ -118,7 +120,7 @@ static void load_joined(emission *e, const tg_stage *stage, tg_queue *queue, uin
     load->offset = e->a_rest + g->a_origin * z;
     load->convert = g->a_convert;
     set_patch_walk(e, load, r, col);
-    set_joined_rows(e, load, slab, row);
+    set_position_rows(e, load, slab, row);
     if (count == 1) continue;
     in->common.loop_count[2] = count;
     in->common.loop_begin[2] = queue->count - 1;
@@ -194,8 +196,8 @@ static void load_shared_a(emission *e, const tg_stage *stage, tg_queue *queue, b
   for (uint32_t i = 0; i < tiles; i++)
     if (!tg_build_is_idle(&e->b, north ? i : lane, north ? lane : i)) mask |= 1u << (i + 1);
   if (!mask) return;
-  if (tg_gemm_joined(&e->t) > 1) {
-    load_joined(e, stage, queue, north ? 0 : lane, north ? lane : 0, mask, slab);
+  if (tg_gemm_loads_positions(&e->t)) {
+    load_positions(e, stage, queue, north ? 0 : lane, north ? lane : 0, mask, slab);
     return;
   }
   tg_agcu_instr *load = load_a(e, stage, queue, north ? 0 : lane, north ? lane : 0, mask, chunk, slab);
@@ -303,8 +305,8 @@ static void load_b(emission *e, const tg_stage *stage, tg_queue *queue, uint32_t
 /* What a tile has of A alone, or with its mates. */
 static void load_own_a(emission *e, const tg_stage *stage, tg_queue *queue, uint32_t r, uint32_t col,
                        uint32_t mask, uint32_t slab) {
-  if (tg_gemm_joined(&e->t) > 1)
-    load_joined(e, stage, queue, r, col, mask, slab);
+  if (tg_gemm_loads_positions(&e->t))
+    load_positions(e, stage, queue, r, col, mask, slab);
   else
     load_a(e, stage, queue, r, col, mask, 0, slab);
 }

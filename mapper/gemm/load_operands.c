@@ -31,6 +31,7 @@ static tg_instr *load_epilogue_operand(emission *e, tg_queue *queue, int x, uint
   load->k_delta[e->n_level] = scalar ? 0 : tg_gemm_col_delta(e);
   load->convert = tg_stream_convert(walk.tensor, epilogue_operand->kind);
   if (once) return in;
+  tg_gemm_begin_strip(e, r, col, load);
   tg_gemm_place place = tg_gemm_place_of(e, r, col);
   load->m_first = place.row;
   memcpy(load->m_delta, place.row_delta, sizeof place.row_delta);

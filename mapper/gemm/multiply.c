@@ -6,6 +6,20 @@
 
 typedef tg_gemm_emission emission;
 
+/* Where the rows of a strip's blocks are in the product. */
+static void round_strip(const emission *e, tg_mx_instr *mx, uint32_t r, uint32_t col) {
+  const tg_gemm *g = e->g;
+  const tg_gemm_tiling *t = &e->t;
+  const int64_t *pixels = g->image.pixels;
+  int64_t results = (int64_t)tg_gemm_block_results(t) * tg_gemm_slabs(t),
+          block = tg_gemm_row_first(e, r, col) / results, next = block + tg_gemm_rows_a_pass(e) / results,
+          begin = tg_patch_first_row(g, t, block), column = tg_gemm_first_column(e, r, col);
+  if (t->pool_rows) column = column * g->pool.step[1] - g->pool.before[1];
+  mx->sr_row = (uint32_t)(g->sr_row + e->product * g->sr_row_step + begin * pixels[1] + column);
+  mx->sr_row_delta[e->m_k_level] = (uint32_t)((tg_patch_first_row(g, t, next) - begin) * pixels[1]);
+  mx->sr_row_skip = (uint32_t)(pixels[1] - t->patch_columns);
+}
+
 /* Accumulation rounds at the ends of K tiles, wherever chunks end, and at that of K. */
 static void set_rounding(const emission *e, tg_mx_instr *mx, uint32_t r, uint32_t col) {
   int64_t tile = e->g->k_tile;
@@ -26,7 +40,7 @@ static void set_rounding(const emission *e, tg_mx_instr *mx, uint32_t r, uint32_
   mx->sr_col = e->t.swapped ? row : column;
   (e->t.swapped ? mx->sr_col_delta : mx->sr_row_delta)[e->m_k_level] = tg_gemm_rows_a_pass(e);
   (e->t.swapped ? mx->sr_row_delta : mx->sr_col_delta)[e->n_k_level] = tg_gemm_col_delta(e);
-  if (e->t.pool_rows) tg_gemm_round_pixels(e, mx, r, col);
+  if (tg_gemm_counts_strips(&e->t)) round_strip(e, mx, r, col);
 }
 
 /* How much of K the tiles of a row multiply: the chunks of one part, or parts up to the end of K. */
@@ -125,6 +139,7 @@ static void take_kernel_row(const emission *e, tg_mx_instr *mx, uint32_t tap) {
   mx->sr_end = tap + 1 == e->t.chunks;
   if (tg_gemm_slabs(&e->t) == 1) return;
   mx->sr_row_delta[1] = e->t.mt; /* where other products have blocks of columns */
+  if (e->t.strips > 1) mx->sr_row_delta[1] = e->t.patch_rows * e->g->image.pixels[1];
   mx->sr_col_delta[1] = 0;
 }
 

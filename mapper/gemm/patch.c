@@ -151,7 +151,7 @@ int64_t tg_patch_walk_step(const tg_gemm *g, const tg_gemm_tiling *t) {
 }
 
 int64_t tg_patch_walk_rows(const tg_gemm *g, const tg_gemm_tiling *t) {
-  if (tg_gemm_joined(t) > 1) return tg_patch_width(g, t);
+  if (tg_gemm_loads_positions(t)) return tg_patch_width(g, t);
   uint32_t images = tg_gemm_patch_images(t);
   return images > 1 ? (int64_t)images * t->image_rows * g->image.step[0] : tg_patch_height(g, t);
 }
@@ -169,7 +169,7 @@ int64_t tg_patch_blocks(const tg_gemm *g, const tg_gemm_tiling *t) {
   if (tg_gemm_patch_images(t) > 1) return tg_div_up(x->images, tg_gemm_patch_images(t));
   if (t->pool_rows) return x->images * tg_div_up(g->pool.windows[0], t->pool_rows);
   return x->images * tg_div_up(x->pixels[0], (int64_t)t->patch_rows * tg_gemm_slabs(t)) *
-         tg_div_up(x->pixels[1], t->patch_columns);
+         (t->strips > 1 ? 1 : tg_div_up(x->pixels[1], t->patch_columns));
 }
 
 /* Digits of the row walk: blocks, the last of which are the rows of a patch. Coordinates x count elements if
@@ -186,7 +186,7 @@ static void fill_rows(const tg_gemm *g, const tg_gemm_tiling *t, int64_t unit, i
   load->m_radix[2] = tg_patch_walk_rows(g, t) / tg_gemm_patch_images(t);
   load->stride[2] = row * z;
   load->y_inc[2] = 1;
-  if (t->patch_columns < x->pixels[1] && !pools) { /* parts of a row of an only image */
+  if (t->patch_columns < x->pixels[1] && !tg_gemm_counts_strips(t)) { /* parts of a row of an only image */
     load->m_radix[0] = x->pixels[0];
     load->m_radix[1] = x->pixels[1] / t->patch_columns;
     load->stride[0] = down * row * z;
@@ -224,7 +224,7 @@ void tg_patch_move(const tg_gemm *g, const tg_gemm_tiling *t, int64_t rows, int6
 
 /* Rows of the walk are the positions of one row of a patch, k is kernel rows behind each other, and its outermost digit
  * counts rows of the patch. */
-static void fill_joined(const tg_gemm *g, const tg_gemm_tiling *t, int64_t z, tg_agcu_instr *load) {
+static void fill_positions(const tg_gemm *g, const tg_gemm_tiling *t, int64_t z, tg_agcu_instr *load) {
   const tg_gemm_image *x = &g->image;
   int64_t row = x->size[1] * x->depth * z, run = x->taps[1] * x->channels,
           image_rows = tg_patch_down_of(g, t).image_rows;
@@ -256,8 +256,8 @@ void tg_patch_fill_walk(const tg_params *m, const tg_gemm *g, const tg_gemm_tili
   int64_t width = tg_patch_width(g, t), elements = position_elements(m, g, t), pixel = x->depth * z;
   bool pixels = t->patch == TG_PATCH_PIXELS, joined = counts_elements(g, t);
   fill_rows(g, t, joined ? x->channels : 1, z, load);
-  if (tg_gemm_joined(t) > 1) {
-    fill_joined(g, t, z, load);
+  if (tg_gemm_loads_positions(t)) {
+    fill_positions(g, t, z, load);
     return;
   }
   load->take = width * elements;

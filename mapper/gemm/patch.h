@@ -62,7 +62,18 @@ int64_t tg_patch_walk_rows(const tg_gemm *gemm, const tg_gemm_tiling *t);
 /* May rows of results be counted so that each image has more than there are? They are left out where they are loaded and
  * stored, by walks of images and rows; numbers that random rounding is drawn by are those of the results. */
 bool tg_patch_may_count(const tg_gemm *gemm);
-/* Patches that the results consist of. */
+/* Patches that the results consist of; of strips, those of one. */
 int64_t tg_patch_blocks(const tg_gemm *gemm, const tg_gemm_tiling *t);
+
+/* strips.c: may tiles have strips of the columns of results? And what `stride`, by the digits of g->out_radix, is by
+ * (image, row, column) of results; false: they do not go along with these. */
+bool tg_patch_may_have_strips(const tg_gemm *gemm);
+bool tg_patch_pixel_strides(const tg_gemm *gemm, const int64_t stride[3], int64_t out[3]);
+/* The row of results, counted through all images, at which block number `block` of a strip begins: less than that of its
+ * image where the first windows of a pool begin above it. */
+int64_t tg_patch_first_row(const tg_gemm *gemm, const tg_gemm_tiling *t, int64_t block);
+/* Are a strip's blocks that a tile has one after the other, `apart` blocks apart, the same number of rows apart?
+ * Accumulation that rounds asks that: it counts rows of results. */
+bool tg_patch_rounds(const tg_gemm *gemm, const tg_gemm_tiling *t, uint32_t apart);
 
 #endif

@@ -1,5 +1,6 @@
 /* Which rows, columns and k of a product the tiles of its section have, and by whom their channels are filled. */
 #include "mapper/gemm/emission.h"
+#include "mapper/gemm/patch.h"
 
 typedef tg_gemm_emission emission;
 
@@ -67,10 +68,10 @@ bool tg_epilogue_operands_west(const emission *e, uint32_t r, uint32_t col) {
 bool tg_gemm_prologue_from_west(const emission *e, uint32_t r, uint32_t col) {
   return tg_leaves_west(e->t.prologue_inputs, r, col);
 }
-/* Of a pool's columns: tiles that follow each other have one each. */
-static uint32_t strips(const emission *e) { return e->t.pool_rows ? e->t.strips : 1; }
-int64_t tg_gemm_first_window(const emission *e, uint32_t r, uint32_t col) {
-  return (int64_t)(tg_gemm_row_index(e, r, col) % strips(e)) * e->t.pool_columns;
+static uint32_t strips(const emission *e) { return e->t.strips > 1 ? e->t.strips : 1; }
+int64_t tg_gemm_first_column(const emission *e, uint32_t r, uint32_t col) {
+  uint32_t columns = e->t.pool_rows ? e->t.pool_columns : e->t.patch_columns;
+  return (int64_t)(tg_gemm_row_index(e, r, col) % strips(e)) * columns;
 }
 int64_t tg_gemm_rows_a_pass(const emission *e) {
   return tg_gemm_block_results(&e->t) * tg_gemm_slabs(&e->t) * tg_gemm_row_tiles(e) / strips(e);
@@ -121,20 +122,39 @@ tg_gemm_place tg_gemm_place_of(const emission *e, uint32_t r, uint32_t col) {
   return place;
 }
 
+/* Whole blocks of the first strip. */
+static void walk_strip(const emission *e, tg_walk_plan *out) {
+  const tg_gemm *g = e->g;
+  const tg_gemm_image *x = &g->image;
+  bool pools = e->t.pool_rows > 0;
+  const int64_t *results = pools ? g->pool.windows : x->pixels,
+                stride[] = {out->stride[0], out->stride[1], out->stride[2]};
+  int64_t rows = pools ? e->t.pool_rows : (int64_t)e->t.patch_rows * tg_gemm_slabs(&e->t);
+  if (!pools) tg_patch_pixel_strides(g, stride, out->stride);
+  out->radix[0] = x->images;
+  out->radix[1] = tg_div_up(results[0], rows) * rows;
+  out->radix[2] = pools ? e->t.pool_columns : e->t.patch_columns;
+  out->bounded = true;
+  out->y.step[1] = out->x.step[2] = 1;
+  out->y.size = results[0];
+  out->x.size = results[1];
+}
+
+void tg_gemm_begin_strip(const emission *e, uint32_t r, uint32_t col, tg_agcu_instr *walk) {
+  if (!tg_gemm_counts_strips(&e->t)) return;
+  walk->x_org = tg_gemm_first_column(e, r, col);
+  walk->offset += walk->x_org * walk->stride[2];
+}
+
 void tg_gemm_walk_rows(const emission *e, const int64_t stride[3], tg_walk_plan *out) {
   const tg_gemm *g = e->g;
   const tg_gemm_image *x = &g->image;
   for (int d = 0; d < 3; d++) out->radix[d] = g->out_radix[d], out->stride[d] = stride[d];
-  if (!e->t.image_rows && !e->t.pool_rows) return;
-  if (e->t.pool_rows) { /* whole blocks of windows, of the first strip */
-    out->radix[1] = tg_div_up(g->pool.windows[0], e->t.pool_rows) * e->t.pool_rows;
-    out->radix[2] = e->t.pool_columns;
-    out->bounded = true;
-    out->y.step[1] = out->x.step[2] = 1;
-    out->y.size = g->pool.windows[0];
-    out->x.size = g->pool.windows[1];
+  if (tg_gemm_counts_strips(&e->t)) {
+    walk_strip(e, out);
     return;
   }
+  if (!e->t.image_rows) return;
   int64_t each = x->pixels[0] * x->pixels[1];
   out->stride[0] = g->out_radix[2] == each ? stride[1] : each * stride[2];
   out->stride[1] = 0;

@@ -57,18 +57,6 @@ static bool set_results(const tg_compile *c, const tg_kernel *kernel, tg_gemm *g
   return g->n == 1 || stored[3] == 1;
 }
 
-int64_t tg_gemm_pool_first_row(const tg_gemm *g, const tg_gemm_tiling *t, int64_t block) {
-  int64_t blocks = tg_div_up(g->pool.windows[0], t->pool_rows);
-  return block / blocks * g->image.pixels[0] + block % blocks * t->pool_rows * g->pool.step[0] -
-         g->pool.before[0];
-}
-
-bool tg_gemm_pool_rounds(const tg_gemm *g, const tg_gemm_tiling *t, uint32_t apart) {
-  int64_t blocks = tg_div_up(g->pool.windows[0], t->pool_rows);
-  bool ends_with_image = blocks * t->pool_rows * g->pool.step[0] == g->image.pixels[0];
-  return !g->k_tile || g->image.images == 1 || t->passes_m == 1 || ends_with_image || apart % blocks == 0;
-}
-
 /* What a VOP that goes down windows has streams and instructions for: vectors along the columns, which stay. */
 static bool has_vectors_only(const tg_gemm *g) {
   for (int x = 0; x < g->epilogue_operand_count; x++)

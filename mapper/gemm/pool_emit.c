@@ -81,7 +81,7 @@ void tg_gemm_emit_pool_rows(emission *e, const tg_stage *stage, uint32_t r, uint
   const tg_buffer halves = {.stride = tg_acc_rows(m), .count = 2},
                   *columns = &e->channels[TG_ROLE_ROUNDED].ring;
   const int64_t width = e->t.patch_columns, down = pool->step[0], tap = pool->tap_step[0],
-                begin = tg_gemm_first_window(e, r, col) * pool->step[1] - pool->before[1],
+                begin = tg_gemm_first_column(e, r, col) * pool->step[1] - pool->before[1],
                 first = begin < 0 ? tg_min(-begin, width) : 0,
                 end = tg_max(tg_min(e->g->image.pixels[1] - begin, width), first);
   const uint32_t count[3] = {e->t.pool_rows, (uint32_t)(end - first), e->t.nt / tg_lanes(m)};
@@ -124,22 +124,6 @@ void tg_gemm_emit_pool_columns(emission *e, const tg_stage *stage, uint32_t r, u
              (int64_t[]){across * groups * result, groups * result, result}, 0);
   to->store = 1;
   tg_gemm_meet(e, stage, tg_gemm_bit(TG_ROLE_OUT), in, r, col, true, true);
-}
-
-/* ---- rounding ---- */
-
-void tg_gemm_round_pixels(const emission *e, tg_mx_instr *mx, uint32_t r, uint32_t col) {
-  const tg_gemm_pool *pool = &e->g->pool;
-  const int64_t *pixels = e->g->image.pixels;
-  int64_t results = tg_gemm_block_results(&e->t), block = tg_gemm_row_first(e, r, col) / results,
-          next = block + tg_gemm_rows_a_pass(e) / results,
-          left = tg_gemm_first_window(e, r, col) * pool->step[1] - pool->before[1],
-          first = tg_gemm_pool_first_row(e->g, &e->t, block) * pixels[1] + left;
-  mx->sr_row = (uint32_t)(e->g->sr_row + first);
-  mx->sr_row_delta[e->m_k_level] =
-      (uint32_t)((tg_gemm_pool_first_row(e->g, &e->t, next) - tg_gemm_pool_first_row(e->g, &e->t, block)) *
-                 pixels[1]);
-  mx->sr_row_skip = (uint32_t)(pixels[1] - e->t.patch_columns);
 }
 
 /* ---- marks ---- */

@@ -37,7 +37,7 @@ bool tg_gemm_stores_runs(const tg_params *m, const tg_gemm *g, const tg_gemm_til
   bool whole = !g->run || g->out_run_stride == g->run,
        flits = g->n * tg_value_bytes_each(out) % tg_flit_bytes(m) == 0;
   return whole && flits && g->n <= tg_gemm_own_columns(t) && t->passes_n == 1 && !g->spread &&
-         !t->image_rows && !t->pool_rows && is_dense(g->out_radix, g->out_stride, g->n) &&
+         !t->image_rows && !tg_gemm_counts_strips(t) && is_dense(g->out_radix, g->out_stride, g->n) &&
          is_run(out, g->m, g->n, t->sent ? t->sent : t->mr);
 }
 

@@ -26,7 +26,7 @@ static bool counts_rows(const tg_gemm *second) {
 bool tg_gemm_may_have_second(const tg_gemm *g, const tg_gemm_tiling *t) {
   bool plain = !t->resident && !t->paired && !t->sent && !t->kept && !t->pool_rows &&
                !(t->own && g->second->b_transposed),
-       whole = t->members * t->parts == 1 && !t->producers && tg_gemm_slabs(t) == 1 && tg_gemm_joined(t) == 1;
+       whole = t->members * t->parts == 1 && !t->producers && !tg_gemm_has_rows_apart(t);
   return plain && whole && t->split != TG_SPLIT_PRODUCTS && (!t->image_rows || counts_rows(g->second));
 }
 

@@ -18,6 +18,8 @@ typedef struct tg_stages_list {
 double tg_port_cycles(const tg_stages_list *s, double runs, double bytes, int64_t stride, double each);
 /* Whole runs: atoms count from where a run begins, wherever that is. */
 double tg_port_whole_runs(const tg_stages_list *s, double runs, double bytes);
+/* Of runs that begin `step` bytes one after the other: a port has the last atom of the one before. */
+double tg_port_overlapping_runs(const tg_stages_list *s, double runs, int64_t bytes, int64_t step);
 
 /* A stage at either side: so many instructions in the fullest queue there, so many of what takes `cycles`. */
 typedef struct tg_side_share {

@@ -23,7 +23,7 @@ static uint32_t chunk_loads(const tg_stages_list *s, tg_resident operand) {
   if (s->t->resident == operand) return tg_gemm_resident_loads(s->m, s->g, s->t);
   if (operand == TG_RESIDENT_A &&
       tg_gemm_has_rows_apart(s->t)) /* of the first slab, and of the others; and of their rows */
-    return (tg_gemm_slabs(s->t) > 1 ? 2 : 1) * (tg_gemm_joined(s->t) > 1 ? TG_PATCH_ROW_LOADS : 1);
+    return (tg_gemm_slabs(s->t) > 1 ? 2 : 1) * (tg_gemm_loads_positions(s->t) ? TG_PATCH_ROW_LOADS : 1);
   return tg_gemm_unrolled_chunks(s->t);
 }
 
@@ -75,17 +75,19 @@ static tg_side_share share_of_b(const tg_stages_list *s, tg_seat side) {
               : (tg_side_share){(m->rows + 1) / 2, (double)tg_div_up((diagonals + 1) / 2 * m->rows, m->cols)};
 }
 
-/* A patch, which all chunks have in common. What fills its positions up costs no more atoms. */
+/* A patch, which all chunks have in common: rows of the image, or runs for each position, which overlap where
+ * no others are between them. */
 static double patch_of_a(const tg_stages_list *s) {
   const tg_gemm_image *x = &s->g->image;
-  double z = tg_value_bytes_each(s->g->a), runs;
+  int64_t z = (int64_t)tg_value_bytes_each(s->g->a);
   tg_agcu_instr walk = {0};
-  tg_patch_fill_walk(s->m, s->g, s->t, (int64_t)z, &walk);
+  tg_patch_fill_walk(s->m, s->g, s->t, z, &walk);
   int64_t run = walk.k_radix[2];
-  runs = (double)(walk.rows * (walk.take / run));
-  if (tg_gemm_joined(s->t) > 1) runs *= tg_patch_height(s->g, s->t); /* it is that of a row */
-  if (s->t->patch == TG_PATCH_RUNS) run = tg_min(run, x->taps[1] * x->channels);
-  return tg_port_whole_runs(s, runs, (double)run * z);
+  double runs = (double)(walk.rows * (walk.take / run));
+  if (tg_gemm_loads_positions(s->t)) runs *= tg_patch_height(s->g, s->t); /* it is that of a row */
+  return s->t->patch == TG_PATCH_RUNS && x->channels == x->depth && tg_gemm_joined(s->t) == 1
+             ? tg_port_overlapping_runs(s, runs, run * z, x->step[1] * x->depth * z)
+             : tg_port_whole_runs(s, runs, (double)(run * z));
 }
 
 static double block_of_a(const tg_stages_list *s, double k) {
@@ -127,7 +129,7 @@ static tg_stage stage_of_a(const tg_stages_list *s, tg_seat side, double k) {
   const tg_gemm_tiling *t = s->t;
   uint64_t marks = tg_gemm_pool_marks(s->g, t);
   double a = t->patch ? patch_of_a(s) + (double)marks * tg_atom_cycles(s->m) : block_of_a(s, k);
-  bool resident = t->resident == TG_RESIDENT_A, joined = tg_gemm_joined(t) > 1;
+  bool resident = t->resident == TG_RESIDENT_A, positions = tg_gemm_loads_positions(t);
   bool whole = resident && !tg_gemm_loads_resident_chunks(s->m, s->g, t);
   tg_stage stage = {.kind = TG_STAGE_A,
                     .context = TG_CTX_LOAD,
@@ -146,12 +148,12 @@ static tg_stage stage_of_a(const tg_stages_list *s, tg_seat side, double k) {
                                                                              : TG_ROLE_A;
   tg_stage_join(&stage, (tg_join){.channel = TG_ROLE_A,
                                   .fills = true,
-                                  .waits = resident || joined ? TG_OF_ENDS : TG_OF_EACH,
+                                  .waits = resident || positions ? TG_OF_ENDS : TG_OF_EACH,
                                   .posts = TG_OF_NONE});
   tg_stage_join(&stage, (tg_join){.channel = to,
                                   .fills = true,
                                   .waits = TG_OF_NONE,
-                                  .posts = joined ? TG_OF_ENDS : TG_OF_EACH});
+                                  .posts = positions ? TG_OF_ENDS : TG_OF_EACH});
   if (marks) tg_stage_join(&stage, (tg_join){.channel = TG_ROLE_OPERANDS, .fills = true});
   return stage;
 }

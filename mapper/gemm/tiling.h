@@ -37,9 +37,10 @@ typedef struct tg_gemm_tiling {
    * many as it has. A patch of more rows has several images, one below the other */
   uint32_t image_rows;
   uint32_t pool_rows, pool_columns; /* windows of a pool that a block's results are; 0: there is none */
-  uint32_t strips; /* of so many columns, one beside the other, a tile has the blocks of one */
+  uint32_t strips; /* of so many columns, one beside the other, a tile has the blocks of one; 0: of all */
   uint32_t
-      joined; /* kernel rows whose runs lie behind each other in a position of a patch of runs, a chunk; 0: one */
+      joined; /* kernel rows whose runs lie behind each other in a position of a patch of runs, a chunk, where a LOAD's
+                 rows are positions; 0: one, and they are rows of the patch */
   uint32_t patches; /* that there is room for */
   /* chunks of a kernel row, a position each, or a part of one; 0: one. Not in slabs, nor beside a pool */
   uint32_t cuts;
@@ -107,8 +108,14 @@ static inline uint32_t tg_gemm_slabs(const tg_gemm_tiling *t) { return t->slabs 
 static inline uint32_t tg_gemm_row_blocks(const tg_gemm_tiling *t) { return t->passes_m * tg_gemm_slabs(t); }
 static inline uint32_t tg_gemm_cuts(const tg_gemm_tiling *t) { return t->cuts > 1 ? t->cuts : 1; }
 static inline uint32_t tg_gemm_joined(const tg_gemm_tiling *t) { return t->joined > 1 ? t->joined : 1; }
+/* Are rows of LOADs positions of a patch? They take no more of each than it has of K. */
+static inline bool tg_gemm_loads_positions(const tg_gemm_tiling *t) { return t->joined > 0; }
 /* Beside all of B: has each chunk of a patch, a kernel row or several, an instruction of its own? */
-static inline bool tg_gemm_has_rows_apart(const tg_gemm_tiling *t) { return t->slabs > 1 || t->joined > 1; }
+static inline bool tg_gemm_has_rows_apart(const tg_gemm_tiling *t) {
+  return t->slabs > 1 || tg_gemm_loads_positions(t);
+}
+/* Do tiles have strips of the columns of results, or of a pool's windows? strips.c */
+static inline bool tg_gemm_counts_strips(const tg_gemm_tiling *t) { return t->pool_rows || t->strips > 1; }
 /* Images that a patch has the whole of, where these are several. */
 static inline uint32_t tg_gemm_patch_images(const tg_gemm_tiling *t) {
   return t->image_rows && t->patch_rows > t->image_rows ? t->patch_rows / t->image_rows : 1;
@@ -127,12 +134,6 @@ static inline uint32_t tg_gemm_pool_width(const tg_gemm *gemm, uint32_t windows)
   return (uint32_t)((windows - 1) * gemm->pool.step[1] + (gemm->pool.taps[1] - 1) * gemm->pool.tap_step[1] +
                     1);
 }
-/* The row of the image, counted through all of them, at which block number `block` of a pool's windows begins: less than
- * that of its image where the first windows begin above it. pool.c */
-int64_t tg_gemm_pool_first_row(const tg_gemm *gemm, const tg_gemm_tiling *t, int64_t block);
-/* Are blocks that a tile has one after the other, `apart` blocks apart, the same number of rows apart? Accumulation that
- * rounds asks that: it counts rows of results. pool.c */
-bool tg_gemm_pool_rounds(const tg_gemm *gemm, const tg_gemm_tiling *t, uint32_t apart);
 /* Drain tiles, or rows of such, of a block. */
 static inline uint32_t tg_gemm_pool_groups(const tg_gemm_tiling *t) {
   return tg_gemm_block_results(t) / (t->mr * tg_gemm_pool_parts(t));

@@ -45,8 +45,8 @@ static bool shares_b(const tg_gemm_tiling *t) {
   return (t->split == TG_SPLIT_ROWS || (t->split == TG_SPLIT_OUTPUT && t->alike == 1)) && t->passes_n == 1;
 }
 
-/* The same tiling with more kernel rows in a position, as few as leave fewer stationary blocks, which the last ones of
- * chains fill; false: there is none. */
+/* The same tiling position by position, or with more kernel rows in each, as few as leave fewer stationary blocks, which the
+ * last ones of chains fill; false: there is none. */
 static bool join_more(const tg_tiling_search *s, tg_gemm_tiling *t) {
   const tg_gemm_image *x = &s->g->image;
   uint32_t stationary = tg_mx_stationary(s->m, s->g->format);
@@ -54,9 +54,9 @@ static bool join_more(const tg_tiling_search *s, tg_gemm_tiling *t) {
        masked = x->taps[1] * x->channels % stationary != 0;
   if (!runs || !masked || s->g->b_transposed || !shares_b(t) || tg_gemm_patch_images(t) > 1) return false;
   int64_t blocks = blocks_of(s, t);
-  for (t->joined = tg_gemm_joined(t) + 1; t->joined <= x->taps[0]; t->joined++) {
+  for (t->joined++; t->joined <= x->taps[0]; t->joined++) {
     set_chunks(s->g, t);
-    if (blocks_of(s, t) < blocks) return true;
+    if (t->joined == 1 || blocks_of(s, t) < blocks) return true;
   }
   return false;
 }
@@ -67,6 +67,11 @@ static void consider_joined(tg_tiling_search *s, tg_gemm_tiling t) {
     if (!tg_search_is_slower(s, &t)) tg_search_consider(s, t, TG_RESIDENT_NONE);
 }
 
+/* Passes over rows, of the tiles that have blocks of the same strip. */
+static uint32_t passes_of(const tg_tiling_search *s, const tg_gemm_tiling *t, uint32_t row_tiles) {
+  return (uint32_t)tg_div_up(tg_patch_blocks(s->g, t), t->strips > 1 ? row_tiles / t->strips : row_tiles);
+}
+
 /* Blocks of so many rows and columns of results. */
 static void consider_block(tg_tiling_search *s, tg_gemm_tiling t, uint32_t row_tiles,
                            tg_search_chunk *consider) {
@@ -75,8 +80,10 @@ static void consider_block(tg_tiling_search *s, tg_gemm_tiling t, uint32_t row_t
   for (t.mr = rows < t.mt ? rows : t.mt; t.mr > 0 && t.mt % t.mr; t.mr--) {
   }
   if (!t.mr) return;
-  t.passes_m = (uint32_t)tg_div_up(tg_patch_blocks(s->g, &t), row_tiles);
+  t.passes_m = passes_of(s, &t, row_tiles);
+  if (t.strips > 1 && !tg_patch_rounds(s->g, &t, row_tiles / t.strips)) return;
   set_chunks(s->g, &t);
+  if (t.strips > 1 && tg_search_is_slower(s, &t)) return;
   consider(s, t);
   consider_joined(s, t);
   consider_positions(s, t);
@@ -93,11 +100,12 @@ static void consider_numbers_of_slabs(tg_tiling_search *s, tg_gemm_tiling t, uin
   uint32_t blocks = (uint32_t)tg_div_up(x->pixels[0], t.patch_rows), last = 0;
   bool counts = tg_patch_may_count(s->g);
   for (t.slabs = 2; t.mr && t.slabs <= blocks && t.slabs <= MOST_SLABS; t.slabs++) {
-    t.image_rows = counted_rows(x, t.patch_rows * t.slabs);
+    t.image_rows = t.strips > 1 ? 0 : counted_rows(x, t.patch_rows * t.slabs);
     if (t.image_rows && !counts) continue;
     if (tg_patch_rows(s->m, s->g, &t) > tg_pad_rows(s->m)) return;
-    t.passes_m = (uint32_t)tg_div_up(tg_patch_blocks(s->g, &t), row_tiles);
+    t.passes_m = passes_of(s, &t, row_tiles);
     if (!tg_gemm_a_credits(s->g, &t)) continue;
+    if (t.strips > 1 && !tg_patch_rounds(s->g, &t, row_tiles / t.strips)) continue;
     if (t.passes_m == last || tg_search_is_slower(s, &t)) continue;
     last = t.passes_m;
     tg_search_consider(s, t, TG_RESIDENT_NONE);
@@ -159,9 +167,9 @@ static void consider_strip(tg_tiling_search *s, tg_gemm_tiling t, uint32_t row_t
     if ((uint64_t)t.patch_rows * t.patch_columns > most || tg_patch_rows(s->m, s->g, &t) > room) return;
     t.mr = drain_tile_of_windows(&t, tg_search_rows_out(s, t.nt));
     if (!t.mr) return;
-    t.passes_m = (uint32_t)tg_div_up(tg_patch_blocks(s->g, &t), row_tiles / t.strips);
+    t.passes_m = passes_of(s, &t, row_tiles);
     set_chunks(s->g, &t);
-    if (!tg_gemm_pool_rounds(s->g, &t, row_tiles / t.strips)) continue;
+    if (!tg_patch_rounds(s->g, &t, row_tiles / t.strips)) continue;
     consider(s, t);
     consider_joined(s, t);
   }
@@ -180,6 +188,26 @@ static void consider_windows(tg_tiling_search *s, tg_gemm_tiling t, uint32_t row
   }
 }
 
+/* Strips of the columns of results, as many as tiles share out evenly; of blocks that take as many passes, the smallest. */
+static void consider_strips(tg_tiling_search *s, tg_gemm_tiling t, uint32_t row_tiles,
+                            tg_search_chunk *consider) {
+  const tg_gemm_image *x = &s->g->image;
+  uint64_t most = tg_acc_rows(s->m) / (t.nt / tg_lanes(s->m)), room = tg_pad_rows(s->m);
+  for (t.strips = 2; t.strips <= row_tiles && t.strips <= x->pixels[1]; t.strips++) {
+    uint32_t last = 0;
+    t.patch_columns = (uint32_t)tg_div_up(x->pixels[1], t.strips);
+    if (row_tiles % t.strips || tg_div_up(x->pixels[1], t.patch_columns) < t.strips) continue;
+    for (t.patch_rows = 1; t.patch_rows <= x->pixels[0]; t.patch_rows++) {
+      uint32_t passes = passes_of(s, &t, row_tiles);
+      if (passes == last) continue;
+      last = passes;
+      if ((uint64_t)t.patch_rows * t.patch_columns > most || tg_patch_rows(s->m, s->g, &t) > room) break;
+      consider_block(s, t, row_tiles, consider);
+      consider_slabs(s, t, row_tiles);
+    }
+  }
+}
+
 static void consider_kind(tg_tiling_search *s, tg_gemm_tiling t, uint32_t row_tiles,
                           tg_search_chunk *consider) {
   const tg_gemm_image *x = &s->g->image;
@@ -195,6 +223,7 @@ static void consider_kind(tg_tiling_search *s, tg_gemm_tiling t, uint32_t row_ti
     consider_slabs(s, t, row_tiles);
   }
   if (counts) consider_images(s, t, row_tiles, consider);
+  if (tg_patch_may_have_strips(s->g)) consider_strips(s, t, row_tiles, consider);
   t.patch_rows = 1;
   for (int64_t parts = 2; parts <= x->pixels[1] && x->images == 1; parts *= 2) {
     if (x->pixels[1] % parts) return;

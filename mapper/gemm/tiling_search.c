@@ -57,12 +57,16 @@ bool tg_search_is_slower(const search *s, const tg_gemm_tiling *t) {
   return s->found && !s->c->options.any_tiling && tg_gemm_least_cycles(s->c, s->g, t) >= s->rank;
 }
 
-/* Do they differ in no more than in chunks, and in how results leave? */
+/* Strips of the columns of results, but not of a pool's windows. */
+static bool has_strips(const tg_gemm_tiling *t) { return t->strips > 1 && !t->pool_rows; }
+
+/* Do they differ in no more than in chunks, and in how results leave, or in how many strips there are, and rows of each? */
 static bool alike(const tg_gemm_tiling *a, const tg_gemm_tiling *b) {
-  return a->split == b->split && a->patch == b->patch && a->resident == b->resident && a->mt == b->mt &&
-         a->nt == b->nt && a->own == b->own && a->alike == b->alike && a->swapped == b->swapped &&
-         a->whole_b == b->whole_b && a->paired == b->paired && a->strips == b->strips &&
-         a->producers == b->producers && tg_gemm_slabs(a) == tg_gemm_slabs(b) &&
+  bool strips = has_strips(a) && has_strips(b);
+  return a->split == b->split && a->patch == b->patch && a->resident == b->resident &&
+         (strips || (a->mt == b->mt && a->strips == b->strips)) && a->nt == b->nt && a->own == b->own &&
+         a->alike == b->alike && a->swapped == b->swapped && a->whole_b == b->whole_b &&
+         a->paired == b->paired && a->producers == b->producers && tg_gemm_slabs(a) == tg_gemm_slabs(b) &&
          a->second.whole_b == b->second.whole_b;
 }
 

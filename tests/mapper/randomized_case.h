@@ -23,4 +23,8 @@ void run_randomized(const randomized_case *own, uint64_t seed);
 /* Runs so those programs that have the mechanism. Fails where there is none. */
 void check_randomized(const randomized_case *own, const randomized_search *search);
 
+/* Runs so those that have it where accumulation rounds at the ends of K tiles of that length: bits are those of a program
+ * without it. Fails where there is none of either. */
+void check_rounded(const randomized_case *own, const randomized_search *search, int64_t k_tile);
+
 #endif

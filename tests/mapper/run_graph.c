@@ -148,7 +148,7 @@ bool has_joined_rows(const tg_program *program) {
           &program->sections[s].agcus[i / m->agcu_contexts].contexts[i % m->agcu_contexts];
       for (uint32_t n = 0; n < queue->count; n++)
         if (queue->instrs[n].common.op == TG_OP_agcu_load && queue->instrs[n].agcu.y_inc[3] &&
-            queue->instrs[n].agcu.y_inc[4])
+            queue->instrs[n].agcu.k_radix[1] > 1)
           return true;
     }
   return false;

@@ -37,8 +37,8 @@ const void *copy_outputs(const mapped *m, tg_arena *arena, size_t *out_bytes);
  * tolerance * (1 + |b|). False with a diag on any difference. */
 bool outputs_agree(const mapped *m, double tolerance, tg_diag *diag);
 
-/* Have positions of a patch several kernel rows? Of all LOADs these alone go from row to row of the image along two digits
- * of k. */
+/* Have positions of a patch several kernel rows? Of all LOADs those of positions alone go from row to row of the image
+ * along a digit of k, and these along two. */
 bool has_joined_rows(const tg_program *program);
 
 #endif

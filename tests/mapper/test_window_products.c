@@ -3,8 +3,6 @@
 #include "tests/harness.h"
 #include "tests/mapper/randomized_case.h"
 
-#include <string.h>
-
 /* Images in the order of memory, as those between layers are. */
 #define HEAD(x, cin, cout, reads)                                                                            \
   "graph \"g\"\ninput %i: f32[" x "]\n%x = Transpose(%i) perm=[0,3,1,2] @8\nconst %e: f32[" cout "," cin     \
@@ -124,40 +122,13 @@ TG_TEST(window_products, of_which_the_windows_read_more_are_stored) {
 }
 
 /* Accumulation that rounds does so by the places of pixels and channels, whatever a tile has of them. */
-static const void *rounded(const randomized_case *own, uint64_t seed, tg_opt_level opt, int64_t k_tile,
-                           bool *out_has, tg_arena *arena, size_t *out_bytes) {
-  run_case what = {.text = own->text,
-                   .arch = own->arch,
-                   .precision.preset = own->preset,
-                   .map = {.seed = 5, .accum_bf16sr = true, .k_tile = k_tile, .any_tiling = seed, .opt = opt},
-                   .run.threads = 1};
-  for (int i = 0; i < 4 && own->settings[i]; i++) what.settings[i] = own->settings[i];
-  tg_diag diag = {""};
-  mapped m;
-  if (run_text(&what, &m, arena, &diag)) tg_test_fail(__FILE__, __LINE__, "%s", diag.message);
-  *out_has = has_products(m.program);
-  const void *outputs = copy_outputs(&m, arena, out_bytes);
-  release_mapped(&m);
-  return outputs;
-}
-
 TG_TEST(window_products, sums_are_rounded_by_their_places) {
-  for (size_t i = 0; i < sizeof products / sizeof *products; i++) {
-    bool has = false, any = false;
-    for (uint64_t seed = 0; seed <= 60 && !any; seed++) {
-      tg_arena arena = {0};
-      size_t bytes, wanted_bytes;
-      const void *got = rounded(&products[i], seed, TG_OPT_LEVEL_ALL, 3, &has, &arena, &bytes);
-      any |= has;
-      if (has) {
-        const void *want = rounded(&products[i], 0, TG_OPT_LEVEL_NONE, 3, &has, &arena, &wanted_bytes);
-        if (has || bytes != wanted_bytes || memcmp(got, want, bytes) != 0)
-          tg_test_fail(__FILE__, __LINE__, "%s, tilings %d", products[i].name, (int)seed);
-      }
-      tg_arena_release(&arena);
-    }
-    if (!any) tg_test_fail(__FILE__, __LINE__, "%s: no product is in front of windows", products[i].name);
-  }
+  for (size_t i = 0; i < sizeof products / sizeof *products; i++)
+    check_rounded(
+        &products[i],
+        &(randomized_search){
+            .has = has_products, .lacks = "no product is in front of windows", .seeds = 60, .wanted = 1},
+        3);
 }
 
 __attribute__((constructor)) static void register_products(void) {

@@ -14,14 +14,15 @@ typedef struct model {
   double most; /* of FP32's cycles */
 } model;
 
-/* Where each result rounds are fields of a GEMM, words more of a section's configuration: a share of these small models.
+/* Where each result rounds are fields of a GEMM, words more of a section's configuration: a share of these small models, in
+ * front of an ideal memory: a device's refreshes move their sections by as much one way or the other.
  * K of LeNet's second convolution is 150, in kernel rows of 30: two blocks of one more part each. */
 static const model models[] = {
     {"mlp", "mlp", {.batch = 3, .seed = 1}, 1.015},
     {"lenet", "lenet", {.batch = 2, .seed = 1}, 1.05},
     {"product", "gemm", {.m = 67, .n = 70, .k = 300, .seed = 1}, 1.001},
     {"few_rows", "gemm", {.m = 1, .n = 500, .k = 700, .constant_b = true, .seed = 1}, 1.02},
-    {"attention", "attention", {.batch = 1, .seq = 32, .hidden = 64, .heads = 4, .seed = 1}, 1.001},
+    {"attention", "attention", {.batch = 1, .seq = 32, .hidden = 64, .heads = 4, .seed = 1}, 1.005},
     {"unet", "unet", {.batch = 1, .size = 32, .hidden = 16, .seed = 1}, 1.003},
     {"lstm", "lstm-lm", {.batch = 1, .seq = 4, .hidden = 64, .vocabulary = 300, .seed = 1}, 1.001},
     {"mobilenet", "mobilenetv2", {.batch = 1, .size = 64, .seed = 1}, 1.01},
@@ -30,8 +31,12 @@ static const model models[] = {
 static double cycles_of(const char *path, const char *preset, const char *accumulation, int k_tile) {
   tg_diag diag = {""};
   tg_session *session = NULL;
-  tg_compile_options options = {
-      .arch = "edge", .seed = 1, .preset = preset, .tiling_accum = accumulation, .k_tile = k_tile};
+  tg_compile_options options = {.arch = "edge",
+                                .dram = "simple",
+                                .seed = 1,
+                                .preset = preset,
+                                .tiling_accum = accumulation,
+                                .k_tile = k_tile};
   json_int_t cycles = 0;
   if (!tg_session_load(path, &session, &diag) && !tg_session_compile(session, &options, &diag) &&
       !tg_session_run(session, &(tg_session_run_options){.timing_only = true}, &diag)) {

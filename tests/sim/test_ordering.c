@@ -574,9 +574,8 @@ TG_TEST(ordering, every_wait_of_a_mapped_program_is_needed) {
        "const %b: f32[25] = seeded(4, 1)\n"
        "%c = Conv(%x, %w, %b) kernel_shape=[3,3] strides=[1,1] pads=[1,1,1,1] @0\n"
        "output \"y\" %c: f32\n",
-       /* In a row split of several passes some rows of A come behind B in one context of a north AGCU, and
-        * the GEMM that gives back B's credit gives back A's. On the square, weights are loaded once. */
-       {0, 2}},
+       /* On the row, weights are loaded once, into room that is there from the beginning. */
+       {0, 3}},
       {"softmax",
        "graph \"g\"\ninput %x: f32[700,45]\n%y = Softmax(%x) axis=-1 @0\noutput \"y\" %y: f32\n",
        {0, 0}},
@@ -590,7 +589,8 @@ TG_TEST(ordering, every_wait_of_a_mapped_program_is_needed) {
        "%y = MatMul(%a, %w) @1\n%m = Transpose(%a) perm=[1,0] @2\noutput \"y\" %y: f32\noutput \"m\" %m: "
        "f32\n",
        /* The vector unit's order implies that the accumulator is free when a block of A is full; and what an
-        * AGCU loads of A and B in one context shares credits, as in `conv`. */
+        * AGCU loads of A and B in one context shares credits: some rows of A come behind B in one context of a north
+        * AGCU, and the GEMM that gives back B's credit gives back A's. */
        {10, 9}},
       {"pool",
        "graph \"g\"\ninput %x: f32[1,8,49,48]\n"
