@@ -3,13 +3,6 @@
 #include "mapper/fusion/fusion.h"
 #include "mapper/kernel/class.h"
 
-/* What a section that loads and stores so many bytes takes at least, with what those of products are said to take beside. */
-static double least_cycles(const tg_compile *c, const tg_kernel *kernel) {
-  const tg_value *in = tg_in(kernel->root, 0), *out = kernel->output;
-  return TG_SECTION_CYCLES + tg_memory_cycles(c->m, (double)tg_value_elements(in) * tg_value_bytes_each(in),
-                                              (double)tg_value_elements(out) * tg_value_bytes_each(out));
-}
-
 static bool is_max_pool(const tg_kernel *kernel) {
   return kernel->root && kernel->root->op == TG_OP_MAX_POOL && tg_kernel_results(kernel) == 1 &&
          !tg_stochastic_store(kernel);
@@ -25,13 +18,19 @@ static bool makes_for(const tg_compile *c, size_t a, size_t b) {
          !tg_stochastic_store(product) && !tg_needed_beside(c, value, a, b);
 }
 
+/* Together they move less: where rehearsals say the same, that decides. */
+static bool is_faster(tg_compile *c, const tg_kernel *product, const tg_kernel *pool, const tg_kernel *both) {
+  double together = tg_kernel_rehearsed(c, both),
+         apart = tg_kernel_rehearsed(c, product) + tg_kernel_rehearsed(c, pool);
+  return c->options.any_tiling ? tg_is_faster(c, both, together, apart) : together < apart;
+}
+
 static bool join(tg_compile *c, size_t a, size_t b) {
   tg_kernel both = c->kernels[a], *pool = TG_NEW(c->arena, tg_kernel);
   *pool = c->kernels[b];
   both.pool = pool;
   both.output = pool->output;
-  if (!tg_kernel_can_hoist(c, b, a) || !tg_is_profitable(c, &c->kernels[a], &both, least_cycles(c, pool)))
-    return false;
+  if (!tg_kernel_can_hoist(c, b, a) || !is_faster(c, &c->kernels[a], pool, &both)) return false;
   tg_kernels_become(c, a, b, a, &both);
   return true;
 }

@@ -1,6 +1,7 @@
 /* Pooling on the vector units. */
 #include "mapper/expression/expression.h"
 #include "mapper/kernel/class.h"
+#include "mapper/section/rehearsal.h"
 #include "mapper/vector/line_buffers.h"
 
 /* ---- averages ---- */
@@ -205,6 +206,7 @@ const tg_kernel_class tg_pool_class = {
     .name = "pool",
     .accepts = is_pool,
     .takes = tg_takes_fused,
+    .rehearsed = tg_rehearse,
     .walks_views = walks_views,
     .emit = emit_pool,
 };
