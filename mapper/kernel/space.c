@@ -4,7 +4,11 @@
 #include <inttypes.h>
 #include <string.h>
 
-enum { MOST_SPACES = 256 };
+enum {
+  MOST_SPACES = 256,
+  MOST_DIMENSIONS = 4,    /* of a walk: three digits of rows, and their elements */
+  MOST_COLUMNS = 1 << 20, /* of two digits */
+};
 
 void tg_dense_strides(const int64_t *dims, int rank, int64_t *out_strides) {
   int64_t stride = 1;
@@ -97,6 +101,23 @@ void tg_space_merge(tg_space *space) {
   space->rank = rank;
 }
 
+void tg_space_fold(tg_space *space, int64_t rows) {
+  int last = space->rank - 1, before = last - 1;
+  int64_t left = 1;
+  if (space->rank <= MOST_DIMENSIONS || space->inner) return;
+  for (int d = 0; d < before; d++) left *= space->dims[d];
+  if (left < rows || space->dims[before] * space->dims[last] >= MOST_COLUMNS) return;
+  for (int o = 0; o < space->operands; o++)
+    if (!space->strides[o][last] && space->strides[o][before]) return;
+  for (int o = 0; o < space->operands; o++) {
+    space->outer[o] = space->strides[o][before];
+    space->strides[o][before] = space->strides[o][last];
+  }
+  space->inner = space->dims[last];
+  space->dims[before] *= space->inner;
+  space->rank--;
+}
+
 void tg_merge_rows(const tg_value *a, const int64_t *stride, int first, int64_t out_radix[3],
                    int64_t out_stride[3]) {
   tg_space rows = {.operands = 1};
@@ -151,7 +172,7 @@ static tg_space without(const tg_space *space, int cut) {
 
 static tg_status visit_from(const tg_space *space, bool in_order, const int64_t *offsets,
                             tg_space_visit *visit, void *user) {
-  if (space->rank <= 4) return visit(user, space, offsets);
+  if (space->rank <= MOST_DIMENSIONS) return visit(user, space, offsets);
   int cut = dimension_to_cut(space, in_order);
   tg_space inner = without(space, cut);
   tg_status status = TG_OK;
@@ -166,7 +187,7 @@ static tg_status visit_from(const tg_space *space, bool in_order, const int64_t 
 tg_status tg_space_in_fours(const tg_compile *c, const char *what, const tg_space *space, bool in_order,
                             tg_space_visit *visit, void *user) {
   int64_t spaces = 1;
-  for (tg_space left = *space; left.rank > 4;) {
+  for (tg_space left = *space; left.rank > MOST_DIMENSIONS;) {
     int cut = dimension_to_cut(&left, in_order);
     spaces *= left.dims[cut];
     if (spaces > MOST_SPACES)

@@ -11,6 +11,9 @@ typedef struct tg_space {
   int rank, operands;
   int64_t dims[TG_MAX_RANK];                       /* outermost first */
   int64_t strides[TG_SPACE_OPERANDS][TG_MAX_RANK]; /* elements; 0 where the operand is broadcast */
+  int64_t
+      inner; /* > 0: the last dimension is runs of so many elements, which begin `outer` elements apart; 0: one run */
+  int64_t outer[TG_SPACE_OPERANDS];
 } tg_space;
 
 void tg_space_begin(tg_space *space, const tg_value *output);
@@ -19,6 +22,9 @@ int tg_space_add_strided(tg_space *space, const int64_t *strides);
 /* Drops dimensions of size 1 and merges neighbours that every operand walks as one. The rank is at least 1
  * after. */
 void tg_space_merge(tg_space *space);
+/* Makes rows of two digits of the last two dimensions of five or more, of which walks have room for four, where at least
+ * `rows` rows are left and no operand has one element for a run of them. */
+void tg_space_fold(tg_space *space, int64_t rows);
 /* Dimensions `first` to the last but one of `value`, walked by `stride`, as digits of a walk, merged where
  * they follow each other: rows of one matrix, or of all batches. */
 void tg_merge_rows(const tg_value *value, const int64_t *stride, int first, int64_t out_radix[3],

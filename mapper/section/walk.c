@@ -25,6 +25,11 @@ void tg_fill_walk(tg_agcu_instr *in, const tg_walk_plan *walk, int entry, int64_
   }
   in->k_radix[2] = walk->columns;
   in->stride[5] = walk->element_stride * bytes;
+  if (walk->inner) {
+    in->k_radix[1] = walk->columns / walk->inner;
+    in->k_radix[2] = walk->inner;
+    in->stride[4] = walk->outer * bytes;
+  }
   in->y_size = 1;
   in->x_size = 1;
   if (walk->bounded) {
@@ -46,6 +51,16 @@ void tg_fill_walk(tg_agcu_instr *in, const tg_walk_plan *walk, int entry, int64_
   }
 }
 
+void tg_space_walk_row(const tg_space *space, int operand, tg_walk_plan *walk) {
+  int last = space->rank - 1;
+  int64_t step = space->strides[operand][last];
+  walk->columns = space->dims[last];
+  walk->element_stride = step;
+  if (!space->inner || space->outer[operand] == step * space->inner) return;
+  walk->inner = space->inner;
+  walk->outer = space->outer[operand];
+}
+
 void tg_space_walk(const tg_space *space, int operand, const tg_dram_tensor *tensor, int64_t offset,
                    int64_t column_block, tg_walk_plan *out_walk) {
   assert(space->rank <= 4);
@@ -61,8 +76,7 @@ void tg_space_walk(const tg_space *space, int operand, const tg_dram_tensor *ten
     return;
   }
   int last = space->rank - 1;
-  out_walk->columns = space->dims[last];
-  out_walk->element_stride = strides[last];
+  tg_space_walk_row(space, operand, out_walk);
   for (int d = 0; d < last; d++) {
     out_walk->radix[3 - last + d] = space->dims[d];
     out_walk->stride[3 - last + d] = strides[d];

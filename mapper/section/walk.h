@@ -18,8 +18,9 @@ typedef struct tg_walk_plan {
   int64_t stride[3];      /* elements per digit */
   int64_t element_stride; /* along a row */
   int64_t columns;        /* of a row; elements beyond are invalid */
-  int64_t linear_size;    /* > 0: rows are slices of one run of so many elements, columns long; else 0 */
-  bool bounded;           /* x and y count, and what is not there is invalid; then linear_size is 0 */
+  int64_t inner, outer; /* inner > 0: a row is runs of so many of them, which begin `outer` elements apart */
+  int64_t linear_size;  /* > 0: rows are slices of one run of so many elements, columns long; else 0 */
+  bool bounded;         /* x and y count, and what is not there is invalid; then linear_size is 0 */
   tg_coordinate x, y;
   uint32_t fill; /* what invalid elements load as: bits in the on-chip format */
 } tg_walk_plan;
@@ -32,6 +33,9 @@ void tg_fill_walk(tg_agcu_instr *in, const tg_walk_plan *walk, int entry, int64_
  * `column_block`: columns of one-dimensional spaces. */
 void tg_space_walk(const tg_space *space, int operand, const tg_dram_tensor *tensor, int64_t offset,
                    int64_t column_block, tg_walk_plan *out_walk);
+
+/* What a row of it is. */
+void tg_space_walk_row(const tg_space *space, int operand, tg_walk_plan *walk);
 
 static inline bool tg_stream_is_wide(int kind) { return kind == TG_STREAM_FP32 || kind == TG_STREAM_SPLAT32; }
 

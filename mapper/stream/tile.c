@@ -94,8 +94,8 @@ static void cut_run(const tg_params *m, const tg_stream_kernel *plan, uint32_t s
                     tg_stream_tiling *t) {
   const tg_walk_plan *out = &plan->output;
   uint32_t rows = m->fma_latency, flits = rows * t->out_flits, piece = share < flits ? share : flits;
-  bool dense =
-      out->radix[0] == 1 && out->radix[1] == 1 && out->stride[2] == out->columns && out->element_stride == 1;
+  bool dense = out->radix[0] == 1 && out->radix[1] == 1 && out->stride[2] == out->columns &&
+               out->element_stride == 1 && !out->inner;
   if (plan->first_segments &&
       ((uint64_t)rows * tg_kind_flits(m, TG_STREAM_FP32, plan->take) > room || 2 * rows > tg_bank_rows(m)))
     return;

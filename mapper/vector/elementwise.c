@@ -58,6 +58,7 @@ static bool collect(elementwise *e) {
   }
   tg_space_merge(&e->space);
   tg_space_spread(e->c->m, &e->space);
+  tg_space_fold(&e->space, tg_tiles(e->c->m));
   return true;
 }
 
@@ -145,13 +146,13 @@ static void consider_across(elementwise *e) {
 }
 
 static tg_walk_plan once_walk(const elementwise *e, int operand, int64_t offset) {
-  int last = e->space.rank - 1;
-  bool scalar = along(e, operand) == TG_ALONG_SCALAR;
-  return (tg_walk_plan){.tensor = tg_place_of(e->c, e->values[operand]),
-                        .offset = offset,
-                        .radix = {1, 1, 1},
-                        .element_stride = scalar ? 1 : e->space.strides[operand][last],
-                        .columns = scalar ? 1 : e->space.dims[last]};
+  tg_walk_plan walk = {.tensor = tg_place_of(e->c, e->values[operand]),
+                       .offset = offset,
+                       .radix = {1, 1, 1},
+                       .element_stride = 1,
+                       .columns = 1};
+  if (along(e, operand) != TG_ALONG_SCALAR) tg_space_walk_row(&e->space, operand, &walk);
+  return walk;
 }
 
 static tg_status emit_four(void *user, const tg_space *space, const int64_t *offsets) {

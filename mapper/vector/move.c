@@ -20,6 +20,8 @@ typedef struct move {
   int64_t offsets[4]; /* elements; of X and Y: the coordinate at the origin */
   int64_t x_size, y_size;
   uint32_t fill; /* bits of an element outside, in the input's format */
+  int copies;    /* of an Expand, that are stored of what is loaded once, and elements from one to the next */
+  int64_t copy;
   tg_mc *mc;
 } move;
 
@@ -89,6 +91,24 @@ static bool describe(move *v) {
   return true;
 }
 
+/* What an Expand makes several times of the same elements is stored several times where it was loaded once: two or three of
+ * the copies along the outermost such dimension, whose rows are the longest. */
+static void take_copies(move *v) {
+  tg_space *space = &v->space;
+  v->copies = 1;
+  if (!v->kernel->root || v->kernel->root->op != TG_OP_EXPAND || tg_stochastic_store(v->kernel)) return;
+  for (int d = 0; d + 1 < space->rank && v->copies == 1; d++) {
+    for (int copies = 1 + TG_MORE_RESULTS; copies > 1 && v->copies == 1 && !space->strides[INPUT][d];
+         copies--)
+      if (space->dims[d] % copies == 0) v->copies = copies;
+    if (v->copies == 1) continue;
+    v->copy = space->strides[OUTPUT][d];
+    space->strides[OUTPUT][d] *= v->copies;
+    space->dims[d] /= v->copies;
+  }
+  tg_space_merge(space);
+}
+
 /* ---- emission ---- */
 
 static void set_coordinate(const tg_space *space, int operand, int64_t origin, int64_t block,
@@ -105,11 +125,17 @@ static tg_status emit_four(void *user, const tg_space *space, const int64_t *off
   const tg_params *m = v->c->m;
   tg_stream_kernel plan = {
       .inputs = 1, .window = {1}, .input_kind = {v->kinds[INPUT]}, .output_kind = v->kinds[OUTPUT]};
+  plan.more = v->copies - 1;
   int64_t block = tg_space_block(m, space);
   tg_choose_columns(m, &plan, block);
   if (space->rank == 1) block = plan.take, plan.column_blocks = 1;
   tg_space_walk(space, INPUT, v->tensors[INPUT], v->offsets[INPUT] + offsets[INPUT], block, &plan.input[0]);
   tg_space_walk(space, OUTPUT, v->tensors[OUTPUT], v->offsets[OUTPUT] + offsets[OUTPUT], block, &plan.output);
+  for (int i = 0; i < plan.more; i++) {
+    plan.more_kind[i] = plan.output_kind;
+    plan.more_output[i] = plan.output;
+    plan.more_output[i].offset += (i + 1) * v->copy;
+  }
   if (space->operands > X) {
     tg_walk_plan *in = &plan.input[0];
     in->linear_size = 0;
@@ -136,7 +162,6 @@ static tg_status emit(tg_compile *c, const tg_kernel *kernel) {
       kernel->root ? tg_place_of(c, out) : &c->program->tensors[c->output_tensors[kernel->part]];
   tg_mc_ref value = tg_mc_load(&mc, 0, v.kinds[INPUT] == TG_STREAM_FP32);
   if (out->dtype != kernel->source->dtype) value = tg_round_to(&mc, out->dtype, value, true);
-  tg_mc_store(&mc, 1, v.kinds[OUTPUT] == TG_STREAM_FP32, value);
   tg_vector_move by_vectors = {.c = c,
                                .kernel = kernel,
                                .space = v.space,
@@ -146,7 +171,10 @@ static tg_status emit(tg_compile *c, const tg_kernel *kernel) {
                                .rounded = out->dtype != kernel->source->dtype ? out->dtype : TG_NONE};
   if (tg_interleave_is_profitable(&by_vectors)) return tg_emit_interleave(&by_vectors);
   if (tg_transpose_is_profitable(&by_vectors)) return tg_emit_transpose(&by_vectors);
+  take_copies(&v);
+  for (int i = 0; i < v.copies; i++) tg_mc_store(&mc, 1 + i, v.kinds[OUTPUT] == TG_STREAM_FP32, value);
   tg_space_spread(c->m, &v.space);
+  if (v.space.operands <= X) tg_space_fold(&v.space, tg_tiles(c->m));
   return tg_space_in_fours(c, tg_kernel_name(c, kernel), &v.space, false, emit_four, &v);
 }
 
@@ -159,7 +187,10 @@ static bool accepts(const tg_compile *c, const tg_node *node) {
 /* In one section. */
 static bool walks_views(tg_compile *c, const tg_kernel *kernel) {
   move v = {.c = c, .kernel = kernel};
-  return describe(&v) && v.space.rank <= 4;
+  if (!describe(&v)) return false;
+  take_copies(&v);
+  if (v.space.operands <= X) tg_space_fold(&v.space, tg_tiles(c->m));
+  return v.space.rank <= 4;
 }
 
 static double cycles(tg_compile *c, const tg_kernel *kernel) {

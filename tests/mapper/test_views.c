@@ -215,3 +215,60 @@ TG_TEST(views, of_random_graphs_have_the_bits_of_moves) {
   for (uint32_t i = 0; i < count; i++) check(begin + i, &views);
   EXPECT(views > (int)count);
 }
+
+static int sections_of(const tg_program *program, const char *kind) {
+  int count = 0;
+  for (uint32_t s = 0; s < program->section_count; s++)
+    count += !strncmp(program->sections[s].name, kind, strlen(kind));
+  return count;
+}
+
+/* Five dimensions, (row, copy, column, copy, channel), in one walk; and its rows lie apart in the Concat's result. */
+TG_TEST(views, a_resized_image_is_part_of_a_concat) {
+  tg_arena arena = {0};
+  tg_diag diag = {""};
+  mapped m;
+  run_case what = {.text =
+                       "graph \"g\"\ninput %x: f32[1,16,12,10]\ninput %z: f32[1,16,24,20]\n"
+                       "const %w: f32[16,16,1,1] = seeded(1, 0.3)\nconst %v: f32[8,32,1,1] = seeded(2, 0.3)\n"
+                       "%a = Conv(%x, %w) kernel_shape=[1,1] @1\n%b = Conv(%z, %w) kernel_shape=[1,1] @2\n"
+                       "%r = Resize(%a) factors=[1,1,2,2] coordinate_transformation_mode=\"asymmetric\" "
+                       "nearest_mode=\"floor\" @3\n"
+                       "%k = Concat(%r, %b) axis=1 @4\n%y = Conv(%k, %v) kernel_shape=[1,1] @5\n"
+                       "output \"y\" %y: f32\n",
+                   .arch = "edge",
+                   .run.threads = 1};
+  if (run_text(&what, &m, &arena, &diag) || !outputs_agree(&m, 0, &diag))
+    tg_test_fail(__FILE__, __LINE__, "%s", diag.message);
+  else {
+    EXPECT_EQ(sections_of(m.program, "Concat"), 0);
+    EXPECT_EQ(sections_of(m.program, "Expand"), 1);
+  }
+  release_mapped(&m);
+  tg_arena_release(&arena);
+}
+
+#ifdef TEGULA_WITH_SYSTEMC
+/* Two, three or four copies, four of them as two of two. */
+TG_TEST(views, what_is_copied_is_loaded_for_two_or_three_copies) {
+  static const int copies[] = {2, 3, 4}, loads[] = {1, 1, 2};
+  for (size_t i = 0; i < sizeof copies / sizeof *copies; i++) {
+    tg_arena arena = {0};
+    tg_diag diag = {""};
+    mapped m;
+    run_case what = {.text = tg_arena_printf(&arena,
+                                             "graph \"g\"\ninput %%x: f32[64,1,256]\n%%y = Expand(%%x) "
+                                             "shape=[64,%d,256] @1\noutput \"y\" %%y: f32\n",
+                                             copies[i]),
+                     .arch = "edge",
+                     .run.threads = 1,
+                     .engine = &tg_engine_systemc};
+    if (run_text(&what, &m, &arena, &diag) || !outputs_agree(&m, 0, &diag))
+      tg_test_fail(__FILE__, __LINE__, "%s", diag.message);
+    else
+      EXPECT_EQ(m.result.dram_read, 64ull * 256 * 4 * loads[i]);
+    release_mapped(&m);
+    tg_arena_release(&arena);
+  }
+}
+#endif
