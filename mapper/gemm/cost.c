@@ -86,6 +86,7 @@ static double chunk_period(const model *s, double load) {
   uint32_t stationary = tg_mx_stationary(s->m, s->g->format);
   double mx = s->multiply + (t->producers ? CHUNK_CYCLES : 0),
          chunks = (double)t->passes_m * t->passes_n * t->chunks * t->parts;
+  if (t->patch && t->whole_b) return mx; /* nothing comes by chunks */
   double round_trip = s->m->dram_latency + load + 2 * stationary + TG_GEMM_HOPS;
   return chunks > 2 ? tg_max_double(mx, (mx + round_trip) / buffers) : mx;
 }

@@ -67,7 +67,7 @@ static bool alike(const tg_gemm_tiling *a, const tg_gemm_tiling *b) {
          (strips || (a->mt == b->mt && a->strips == b->strips)) && a->nt == b->nt && a->own == b->own &&
          a->alike == b->alike && a->swapped == b->swapped && a->whole_b == b->whole_b &&
          a->paired == b->paired && a->producers == b->producers && tg_gemm_slabs(a) == tg_gemm_slabs(b) &&
-         a->second.whole_b == b->second.whole_b;
+         tg_gemm_loads_positions(a) == tg_gemm_loads_positions(b) && a->second.whole_b == b->second.whole_b;
 }
 
 /* Keeps the best of those that are alike. */
