@@ -1,7 +1,22 @@
-/* Constant weights in the order in which the tiles of a column split load them. */
+/* Blocks of columns: stationary ones; and constant weights in the order in which the tiles of a column split load them. */
 #include "mapper/gemm/tiling.h"
 
 #include <string.h>
+
+bool tg_gemm_parts_columns(const tg_params *m, const tg_gemm *g, const tg_gemm_tiling *t) {
+  uint32_t stationary = tg_mx_stationary(m, g->format), lanes = tg_lanes(m);
+  bool half = 2 * stationary == lanes && t->nt > lanes && t->passes_n == 1 &&
+              tg_min(g->n, tg_gemm_own_columns(t)) + stationary <= t->nt,
+       alone = t->split == TG_SPLIT_ROWS && t->alike == 1 && !t->paired && t->resident != TG_RESIDENT_A &&
+               !t->swapped && !g->prologue.result && !g->second && !t->kept,
+       at_once = t->members * t->parts == 1 && tg_gemm_cuts(t) == 1 &&
+                 (t->chunks == 1 || tg_gemm_has_rows_apart(t));
+  return half && alone && at_once;
+}
+
+uint32_t tg_gemm_all_column_blocks(const tg_params *m, const tg_gemm *g, const tg_gemm_tiling *t) {
+  return t->nt / tg_lanes(m) * tg_gemm_column_blocks(m, g, t) - tg_gemm_parts_columns(m, g, t);
+}
 
 void tg_gemm_order_b(const tg_compile *c, const tg_gemm *g, const tg_gemm_tiling *t) {
   tg_dram_tensor *tensor = tg_place_of(c, g->b);

@@ -344,11 +344,45 @@ static tg_instr *push_made(emission *e, const tg_stage *stage, uint32_t r, uint3
   return in;
 }
 
+/* The columns of a block in two parts: all groups but the last one, or the first half of that. */
+static void take_columns(const emission *e, tg_mx_instr *mx, uint32_t part) {
+  int groups = e->t.patch ? 2 : 1;
+  uint32_t before = (uint32_t)mx->blk_count[groups] - 1, bank = tg_bank_rows(e->b.m);
+  mx->c_rot_outer = 0; /* each of the two is once a block */
+  if (!part) {
+    mx->blk_count[groups] = before;
+    return;
+  }
+  int64_t begin = mx->b_base;
+  mx->blk_count[groups] = mx->blk_count[groups + 1] = 1;
+  mx->b_base += before * mx->b_blk[groups];
+  mx->b_banks -= mx->b_base / bank - begin / bank;
+  mx->c_base += before * mx->c_blk[groups];
+  mx->sr_col += before * mx->sr_col_blk[groups];
+}
+
+static uint32_t parts_of_columns(const emission *e) {
+  return tg_gemm_parts_columns(e->b.m, e->g, &e->t) ? 2 : 1;
+}
+
+/* Of columns in parts the chunks of one follow those of the other: a chain of sums goes on from instruction to instruction. */
 static void emit_rows_apart(emission *e, const tg_stage *stage, uint32_t r, uint32_t col) {
-  for (uint32_t tap = 0; tap < e->t.chunks; tap++) {
+  uint32_t parts = parts_of_columns(e);
+  for (uint32_t i = 0; i < e->t.chunks * parts; i++) {
     tg_instr *in = push_gemm(e, r, col);
-    take_kernel_row(e, &in->mx, tap);
-    tg_gemm_meet(e, stage, TG_ALL_CHANNELS, in, r, col, !tap, tap + 1 == e->t.chunks);
+    take_kernel_row(e, &in->mx, i % e->t.chunks);
+    if (parts > 1) take_columns(e, &in->mx, i / e->t.chunks);
+    tg_gemm_meet(e, stage, TG_ALL_CHANNELS, in, r, col, !i, i + 1 == e->t.chunks * parts);
+  }
+}
+
+/* An instruction for a chunk, in loops over chunks and passes; or two of the only one. */
+static void emit_chunk(emission *e, const tg_stage *stage, uint32_t r, uint32_t col) {
+  uint32_t parts = parts_of_columns(e);
+  for (uint32_t part = 0; part < parts; part++) {
+    tg_instr *in = push_gemm(e, r, col);
+    if (parts > 1) take_columns(e, &in->mx, part);
+    tg_gemm_meet(e, stage, TG_ALL_CHANNELS, in, r, col, !part, part + 1 == parts);
   }
 }
 
@@ -393,5 +427,5 @@ void tg_gemm_emit_multiply(tg_gemm_emission *e, const tg_stage *stage, uint32_t 
   else if (e->t.parts > 1)
     emit_parts(e, stage, r, col);
   else
-    tg_gemm_meet(e, stage, TG_ALL_CHANNELS, push_gemm(e, r, col), r, col, true, true);
+    emit_chunk(e, stage, r, col);
 }

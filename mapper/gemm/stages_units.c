@@ -14,29 +14,33 @@ static bool is_nested(const tg_gemm_tiling *t) {
 /* ---- mx ---- */
 
 /* Its chunks, each of which has an instruction of its own, or is one in a loop. */
-static uint32_t multiplications(const tg_gemm_tiling *t) {
+static uint32_t multiplications(const tg_stages_list *s) {
+  const tg_gemm_tiling *t = s->t;
+  uint32_t each = tg_gemm_parts_columns(s->m, s->g, t) ? 2 : 1;
   if (t->producers) return t->producers;
-  if (tg_gemm_has_rows_apart(t) || tg_gemm_cuts(t) > 1) return t->chunks / tg_gemm_cuts(t);
+  if (tg_gemm_has_rows_apart(t) || tg_gemm_cuts(t) > 1) return t->chunks / tg_gemm_cuts(t) * each;
   if (tg_gemm_has_resident_chunks(t)) {
     uint32_t outer = t->resident == TG_RESIDENT_B ? t->passes_n : t->passes_m;
     return t->chunks * ((outer > 1 ? 2 : 0) + outer % 2);
   }
   if (is_nested(t)) return t->chunks > 2 ? 3 : 2;
-  return tg_gemm_unrolled_chunks(t);
+  return tg_gemm_unrolled_chunks(t) * each;
 }
 
 /* An operand that is resident with several chunks is given back with the last one, and waited for once, or chunk by chunk as
- * it is loaded. A slab is there for all chunks of its block, and so is a patch whose kernel rows have several. */
+ * it is loaded. A slab is there for all chunks of its block, and so is a patch whose kernel rows have several; a chunk for all
+ * of its instructions. */
 static tg_join join_of_operand(const tg_stages_list *s, tg_gemm_role role) {
   const tg_gemm_tiling *t = s->t;
   bool resident = t->resident == (role == TG_ROLE_B ? TG_RESIDENT_B : TG_RESIDENT_A);
   bool by_chunk = tg_gemm_loads_resident_chunks(s->m, s->g, t);
   bool slab = role == TG_ROLE_A && (tg_gemm_has_rows_apart(t) || tg_gemm_cuts(t) > 1);
+  bool parted = tg_gemm_parts_columns(s->m, s->g, t);
   int8_t slot = role == TG_ROLE_B;
   return (tg_join){.channel = (uint8_t)role,
                    .once = resident || (role == TG_ROLE_A && t->patch),
-                   .waits = slab || (resident && !by_chunk) ? TG_OF_ENDS : TG_OF_EACH,
-                   .posts = slab || resident ? TG_OF_ENDS : TG_OF_EACH,
+                   .waits = slab || parted || (resident && !by_chunk) ? TG_OF_ENDS : TG_OF_EACH,
+                   .posts = slab || parted || resident ? TG_OF_ENDS : TG_OF_EACH,
                    .wait = slot,
                    .post = slot};
 }
@@ -54,7 +58,7 @@ static void add_multiply(const tg_stages_list *s) {
                     .nest = t->producers                                            ? TG_NEST_ROUNDS
                             : tg_gemm_has_resident_chunks(t) || tg_gemm_cuts(t) > 1 ? TG_NEST_OWN
                                                                                     : TG_NEST_CHUNKS,
-                    .slots = multiplications(t),
+                    .slots = multiplications(s),
                     .cycles = tg_gemm_multiply_cycles(s->m, s->g, t)};
   tg_stage_join(&stage, join_of_operand(s, TG_ROLE_A));
   if (!t->whole_b) tg_stage_join(&stage, join_of_operand(s, TG_ROLE_B));

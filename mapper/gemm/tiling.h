@@ -205,6 +205,11 @@ static inline uint32_t tg_gemm_column_blocks(const tg_params *m, const tg_gemm *
   uint32_t stationary = tg_mx_stationary(m, gemm->format), lanes = tg_lanes(m);
   return t->nt == lanes && tg_min(gemm->n, tg_gemm_own_columns(t)) <= stationary ? 1 : lanes / stationary;
 }
+/* In such a format, do tiles multiply the last group of columns by itself, since of each tile's it has no more than the first
+ * half? Its instructions are those of a chunk that is there as a whole, and stand behind those of the other groups. */
+bool tg_gemm_parts_columns(const tg_params *m, const tg_gemm *gemm, const tg_gemm_tiling *t);
+/* Stationary blocks of all columns of a tile's block. blocks.c */
+uint32_t tg_gemm_all_column_blocks(const tg_params *m, const tg_gemm *gemm, const tg_gemm_tiling *t);
 /* Puts it into this order. blocks.c */
 void tg_gemm_order_b(const tg_compile *c, const tg_gemm *gemm, const tg_gemm_tiling *t);
 

@@ -37,7 +37,7 @@ double tg_gemm_multiply_cycles(const tg_params *m, const tg_gemm *g, const tg_ge
     return blocks * (double)tg_mx_pitch(m, g->format, (uint64_t)columns);
   }
   int64_t streamed = g->a_transposed ? tg_div_up(t->mt, stationary) * stationary : t->mt;
-  double blocks = k_blocks(m, g, t) * (t->nt / tg_lanes(m)) * tg_gemm_column_blocks(m, g, t);
+  double blocks = k_blocks(m, g, t) * tg_gemm_all_column_blocks(m, g, t);
   return blocks * (double)tg_mx_pitch(m, g->format, (uint64_t)streamed);
 }
 

@@ -337,6 +337,27 @@ static const randomized_case of_positions[] = {
      {"rows=2", "cols=2", NULL}},
 };
 
+/* A last group of columns whose second half is empty, in formats whose stationary blocks are half a group wide. */
+static const randomized_case of_half_groups[] = {
+    {"half_groups",
+     CONV("1,8,37,10", "12,8,3,3", "kernel_shape=[3,3] pads=[1,1,1,1]"),
+     TG_PRESET_MP0,
+     "tiny",
+     {NULL}},
+    {"half_groups_of_runs",
+     CONV("2,3,17,19", "19,3,3,3", "kernel_shape=[3,3] strides=[2,2] pads=[1,1,1,1]"),
+     TG_PRESET_MP0,
+     "tiny",
+     {"rows=3", NULL}},
+    {"half_groups_of_positions",
+     "graph \"g\"\ninput %x: f32[1,16,13,7]\nconst %w: f32[20,16,1,1] = seeded(1, 0.3)\n"
+     "const %b: f32[20] = seeded(2, 0.3)\n%a = Conv(%x, %w, %b) kernel_shape=[1,1] @2\n%y = Relu(%a) @3\n"
+     "output \"y\" %y: f32\n",
+     TG_PRESET_MP0,
+     "edge",
+     {"rows=2", NULL}},
+};
+
 /* Several chunks of a kernel row. */
 static const randomized_case in_cuts[] = {
     {"cuts",
@@ -470,6 +491,20 @@ static bool has_strips(const tg_program *program) {
 static bool has_slabs_of_strips(const tg_program *program) {
   return has_strips(program) && has_slabs(program);
 }
+/* Of two instructions one behind the other the second one has a half block of columns, and the first one whole ones. */
+static bool has_half_groups(const tg_program *program) {
+  for (uint32_t s = 0; s < program->section_count; s++) {
+    const tg_queue *mx = &program->sections[s].tiles[0].mx;
+    for (uint32_t i = 1; i < mx->count; i++) {
+      const tg_mx_instr *before = &mx->instrs[i - 1].mx, *in = &mx->instrs[i].mx;
+      int halves = in->k_loops == 3 ? 3 : 2;
+      if (mx->instrs[i].common.op == TG_OP_mx_gemm && mx->instrs[i - 1].common.op == TG_OP_mx_gemm &&
+          in->blk_count[halves] == 1 && before->blk_count[halves] == 2 && in->c_base > before->c_base)
+        return true;
+    }
+  }
+  return false;
+}
 static bool goes_down_by_k(const tg_agcu_instr *load) { return load->y_inc[3] && load->k_radix[1] == 1; }
 static bool has_positions(const tg_program *program) {
   return any_of_agcus(program, TG_OP_agcu_load, goes_down_by_k);
@@ -547,6 +582,13 @@ static void same_bits_of_positions(const void *user) {
   check_rounded(user, &positions, 5);
 }
 
+static void same_bits_of_half_groups(const void *user) {
+  const randomized_search halves = {
+      .has = has_half_groups, .lacks = "no last group is half empty", .seeds = 1000, .wanted = 3};
+  check_randomized(user, &halves);
+  check_rounded(user, &halves, 7);
+}
+
 static void same_bits_in_cuts(const void *user) {
   check_randomized(
       user, &(randomized_search){
@@ -582,6 +624,9 @@ __attribute__((constructor)) static void register_convolutions(void) {
   for (size_t i = 0; i < sizeof of_positions / sizeof *of_positions; i++)
     tg_test_register_row("patches", of_positions[i].name, __FILE__, __LINE__, same_bits_of_positions,
                          &of_positions[i]);
+  for (size_t i = 0; i < sizeof of_half_groups / sizeof *of_half_groups; i++)
+    tg_test_register_row("patches", of_half_groups[i].name, __FILE__, __LINE__, same_bits_of_half_groups,
+                         &of_half_groups[i]);
   for (size_t i = 0; i < sizeof in_cuts / sizeof *in_cuts; i++)
     tg_test_register_row("patches", in_cuts[i].name, __FILE__, __LINE__, same_bits_in_cuts, &in_cuts[i]);
   for (size_t i = 0; i < sizeof convolutions / sizeof *convolutions; i++)
