@@ -171,8 +171,12 @@ static tg_stage stage_of_b(const tg_stages_list *s, double k) {
                     .nest = TG_NEST_CHUNKS,
                     .cycles = resident || t->whole_b ? b / tg_gemm_row_blocks(t) : b,
                     .in_front = whole ? b * t->chunks : b};
-  tg_stage_join(&stage,
-                (tg_join){.channel = TG_ROLE_B, .fills = true, .waits = resident ? TG_OF_ENDS : TG_OF_EACH});
+  /* What is loaded once has room from the beginning. */
+  tg_stage_join(&stage, (tg_join){.channel = TG_ROLE_B,
+                                  .fills = true,
+                                  .waits = t->whole_b ? TG_OF_NONE
+                                           : resident ? TG_OF_ENDS
+                                                      : TG_OF_EACH});
   return stage;
 }
 

@@ -574,8 +574,7 @@ TG_TEST(ordering, every_wait_of_a_mapped_program_is_needed) {
        "const %b: f32[25] = seeded(4, 1)\n"
        "%c = Conv(%x, %w, %b) kernel_shape=[3,3] strides=[1,1] pads=[1,1,1,1] @0\n"
        "output \"y\" %c: f32\n",
-       /* On the row, weights are loaded once, into room that is there from the beginning. */
-       {0, 3}},
+       {0, 0}},
       {"softmax",
        "graph \"g\"\ninput %x: f32[700,45]\n%y = Softmax(%x) axis=-1 @0\noutput \"y\" %y: f32\n",
        {0, 0}},
