@@ -290,6 +290,13 @@ def microsoft():
          [f4((y + skip) / np.sqrt(((y + skip) ** 2).mean(-1, keepdims=True)) * scale)], 17, domain="com.microsoft")
     case("simplified", "SimplifiedLayerNormalization", [f4(y), scale],
          [f4(y / np.sqrt((y ** 2).mean(-1, keepdims=True) + 1e-5) * scale)], 17, epsilon=1e-5)
+    # As ONNX Runtime writes them into models of older opsets.
+    case("simplified_of_the_runtime", "SimplifiedLayerNormalization", [f4(y), scale],
+         [f4(y / np.sqrt((y ** 2).mean(-1, keepdims=True) + 1e-5) * scale)], 14, axis=-1, epsilon=1e-5, stash_type=1)
+    centred = y - y.mean(-1, keepdims=True)
+    case("layer_normalization_of_the_runtime", "LayerNormalization", [f4(y), scale, bias],
+         [f4(centred / np.sqrt((centred ** 2).mean(-1, keepdims=True) + 1e-5) * scale + bias)], 14, axis=-1, epsilon=1e-5,
+         stash_type=1)
 
 
 def float64():
