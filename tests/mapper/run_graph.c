@@ -140,16 +140,22 @@ bool outputs_agree(const mapped *m, double tolerance, tg_diag *diag) {
   return good;
 }
 
-bool has_joined_rows(const tg_program *program) {
+const tg_agcu_instr *find_of_agcus(const tg_program *program, int op,
+                                   bool (*is_so)(const tg_agcu_instr *in)) {
   const tg_params *m = &program->params;
   for (uint32_t s = 0; s < program->section_count; s++)
     for (uint32_t i = 0; i < tg_agcus(m) * m->agcu_contexts; i++) {
       const tg_queue *queue =
           &program->sections[s].agcus[i / m->agcu_contexts].contexts[i % m->agcu_contexts];
       for (uint32_t n = 0; n < queue->count; n++)
-        if (queue->instrs[n].common.op == TG_OP_agcu_load && queue->instrs[n].agcu.y_inc[3] &&
-            queue->instrs[n].agcu.k_radix[1] > 1)
-          return true;
+        if (queue->instrs[n].common.op == op && is_so(&queue->instrs[n].agcu)) return &queue->instrs[n].agcu;
     }
-  return false;
+  return NULL;
+}
+
+static bool goes_along_two_digits(const tg_agcu_instr *load) {
+  return load->y_inc[3] && load->k_radix[1] > 1;
+}
+bool has_joined_rows(const tg_program *program) {
+  return find_of_agcus(program, TG_OP_agcu_load, goes_along_two_digits) != NULL;
 }

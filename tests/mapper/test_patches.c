@@ -4,6 +4,7 @@
 #include "tests/mapper/randomized_case.h"
 
 #include <stdio.h>
+#include <stdlib.h>
 
 #define CONV(x, w, attributes)                                                                               \
   "graph \"g\"\ninput %x: f32[" x "]\nconst %w: f32[" w "] = seeded(1, 0.3)\n%y = Conv(%x, %w) " attributes  \
@@ -471,22 +472,10 @@ static bool has_cuts(const tg_program *program) {
   return false;
 }
 
-/* Does an instruction of an AGCU have that? */
-static bool any_of_agcus(const tg_program *program, int op, bool (*has)(const tg_agcu_instr *in)) {
-  const tg_params *m = &program->params;
-  for (uint32_t s = 0; s < program->section_count; s++)
-    for (uint32_t i = 0; i < tg_agcus(m) * m->agcu_contexts; i++) {
-      const tg_queue *queue =
-          &program->sections[s].agcus[i / m->agcu_contexts].contexts[i % m->agcu_contexts];
-      for (uint32_t n = 0; n < queue->count; n++)
-        if (queue->instrs[n].common.op == op && has(&queue->instrs[n].agcu)) return true;
-    }
-  return false;
-}
 /* Of what these kernels store only strips begin further to the right. */
 static bool begins_further_right(const tg_agcu_instr *store) { return store->x_org > 0; }
 static bool has_strips(const tg_program *program) {
-  return any_of_agcus(program, TG_OP_agcu_store, begins_further_right);
+  return find_of_agcus(program, TG_OP_agcu_store, begins_further_right) != NULL;
 }
 static bool has_slabs_of_strips(const tg_program *program) {
   return has_strips(program) && has_slabs(program);
@@ -507,7 +496,7 @@ static bool has_half_groups(const tg_program *program) {
 }
 static bool goes_down_by_k(const tg_agcu_instr *load) { return load->y_inc[3] && load->k_radix[1] == 1; }
 static bool has_positions(const tg_program *program) {
-  return any_of_agcus(program, TG_OP_agcu_load, goes_down_by_k);
+  return find_of_agcus(program, TG_OP_agcu_load, goes_down_by_k) != NULL;
 }
 
 static bool has_slabs_of_joined_rows(const tg_program *program) {
@@ -516,17 +505,10 @@ static bool has_slabs_of_joined_rows(const tg_program *program) {
 
 /* Of what these kernels store only rows that an image does not have are left out. The results that are counted for an
  * image; 0: as many as it has. */
+static bool goes_by_images(const tg_agcu_instr *store) { return store->y_inc[2] != 0; }
 static uint64_t counted_for_an_image(const tg_program *program) {
-  const tg_params *m = &program->params;
-  for (uint32_t s = 0; s < program->section_count; s++)
-    for (uint32_t i = 0; i < tg_agcus(m) * m->agcu_contexts; i++) {
-      const tg_queue *queue =
-          &program->sections[s].agcus[i / m->agcu_contexts].contexts[i % m->agcu_contexts];
-      for (uint32_t n = 0; n < queue->count; n++)
-        if (queue->instrs[n].common.op == TG_OP_agcu_store && queue->instrs[n].agcu.y_inc[2])
-          return (uint64_t)queue->instrs[n].agcu.m_radix[2];
-    }
-  return 0;
+  const tg_agcu_instr *store = find_of_agcus(program, TG_OP_agcu_store, goes_by_images);
+  return store ? (uint64_t)store->m_radix[2] : 0;
 }
 static bool counts_rows(const tg_program *program) { return counted_for_an_image(program) > 0; }
 static bool has_several_images(const tg_program *program) {
@@ -541,104 +523,68 @@ static bool has_several_images(const tg_program *program) {
   return false;
 }
 
+/* Cases of one mechanism: what a tiling has that takes it, and how many of those are compared. */
+static const struct group {
+  const randomized_case *cases;
+  size_t count;
+  randomized_search search;
+  int k_tile; /* of accumulation that rounds, which is compared between tilings, too; 0: it is not */
+} groups[] = {
+#define CASES(name) name, sizeof name / sizeof *name
+    {CASES(convolutions),
+     {.has = has_patches, .lacks = "no tiling has patches", .seeds = 400, .wanted = 4},
+     0},
+    {CASES(in_slabs), {.has = has_slabs, .lacks = "no tiling has slabs", .seeds = 400, .wanted = 2}, 0},
+    {CASES(small_images),
+     {.has = has_several_images, .lacks = "no patch has several images", .seeds = 400, .wanted = 2},
+     0},
+    {CASES(odd_images),
+     {.has = counts_rows, .lacks = "no tiling counts rows beyond an image", .seeds = 400, .wanted = 2},
+     0},
+    {CASES(in_cuts),
+     {.has = has_cuts, .lacks = "no kernel row has several chunks", .seeds = 400, .wanted = 2},
+     0},
+    {CASES(of_joined_rows),
+     {.has = has_joined_rows, .lacks = "no position has several kernel rows", .seeds = 400, .wanted = 4},
+     0},
+    {CASES(in_slabs_of_joined_rows),
+     {.has = has_slabs_of_joined_rows,
+      .lacks = "no slab has positions of several kernel rows",
+      .seeds = 400,
+      .wanted = 2},
+     0},
+    {CASES(in_strips), {.has = has_strips, .lacks = "no tiling has strips", .seeds = 400, .wanted = 3}, 24},
+    {CASES(in_slabs_of_strips),
+     {.has = has_slabs_of_strips, .lacks = "no strip has slabs", .seeds = 1000, .wanted = 2},
+     24},
+    {CASES(of_positions),
+     {.has = has_positions, .lacks = "no LOAD has positions", .seeds = 400, .wanted = 3},
+     5},
+    {CASES(of_half_groups),
+     {.has = has_half_groups, .lacks = "no last group is half empty", .seeds = 1000, .wanted = 3},
+     7},
+#undef CASES
+};
+
+static struct row {
+  const struct group *group;
+  const randomized_case *what;
+} rows[128];
+
 static void same_bits(const void *user) {
-  check_randomized(
-      user,
-      &(randomized_search){.has = has_patches, .lacks = "no tiling has patches", .seeds = 400, .wanted = 4});
-}
-static void same_bits_in_slabs(const void *user) {
-  check_randomized(user, &(randomized_search){
-                             .has = has_slabs, .lacks = "no tiling has slabs", .seeds = 400, .wanted = 2});
-}
-static void same_bits_of_several_images(const void *user) {
-  check_randomized(user, &(randomized_search){.has = has_several_images,
-                                              .lacks = "no patch has several images",
-                                              .seeds = 400,
-                                              .wanted = 2});
-}
-static void same_bits_of_counted_rows(const void *user) {
-  check_randomized(user, &(randomized_search){.has = counts_rows,
-                                              .lacks = "no tiling counts rows beyond an image",
-                                              .seeds = 400,
-                                              .wanted = 2});
-}
-
-static void same_bits_in_strips(const void *user) {
-  const randomized_search strips = {
-      .has = has_strips, .lacks = "no tiling has strips", .seeds = 400, .wanted = 3};
-  check_randomized(user, &strips);
-  check_rounded(user, &strips, 24);
-}
-static void same_bits_in_slabs_of_strips(const void *user) {
-  const randomized_search slabs = {
-      .has = has_slabs_of_strips, .lacks = "no strip has slabs", .seeds = 1000, .wanted = 2};
-  check_randomized(user, &slabs);
-  check_rounded(user, &slabs, 24);
-}
-static void same_bits_of_positions(const void *user) {
-  const randomized_search positions = {
-      .has = has_positions, .lacks = "no LOAD has positions", .seeds = 400, .wanted = 3};
-  check_randomized(user, &positions);
-  check_rounded(user, &positions, 5);
-}
-
-static void same_bits_of_half_groups(const void *user) {
-  const randomized_search halves = {
-      .has = has_half_groups, .lacks = "no last group is half empty", .seeds = 1000, .wanted = 3};
-  check_randomized(user, &halves);
-  check_rounded(user, &halves, 7);
-}
-
-static void same_bits_in_cuts(const void *user) {
-  check_randomized(
-      user, &(randomized_search){
-                .has = has_cuts, .lacks = "no kernel row has several chunks", .seeds = 400, .wanted = 2});
-}
-
-static void same_bits_of_joined_rows(const void *user) {
-  check_randomized(user, &(randomized_search){.has = has_joined_rows,
-                                              .lacks = "no position has several kernel rows",
-                                              .seeds = 400,
-                                              .wanted = 4});
-}
-static void same_bits_in_slabs_of_joined_rows(const void *user) {
-  check_randomized(user, &(randomized_search){.has = has_slabs_of_joined_rows,
-                                              .lacks = "no slab has positions of several kernel rows",
-                                              .seeds = 400,
-                                              .wanted = 2});
+  const struct row *row = user;
+  check_randomized(row->what, &row->group->search);
+  if (row->group->k_tile) check_rounded(row->what, &row->group->search, row->group->k_tile);
 }
 
 __attribute__((constructor)) static void register_convolutions(void) {
-  for (size_t i = 0; i < sizeof of_joined_rows / sizeof *of_joined_rows; i++)
-    tg_test_register_row("patches", of_joined_rows[i].name, __FILE__, __LINE__, same_bits_of_joined_rows,
-                         &of_joined_rows[i]);
-  for (size_t i = 0; i < sizeof in_slabs_of_joined_rows / sizeof *in_slabs_of_joined_rows; i++)
-    tg_test_register_row("patches", in_slabs_of_joined_rows[i].name, __FILE__, __LINE__,
-                         same_bits_in_slabs_of_joined_rows, &in_slabs_of_joined_rows[i]);
-  for (size_t i = 0; i < sizeof in_strips / sizeof *in_strips; i++)
-    tg_test_register_row("patches", in_strips[i].name, __FILE__, __LINE__, same_bits_in_strips,
-                         &in_strips[i]);
-  for (size_t i = 0; i < sizeof in_slabs_of_strips / sizeof *in_slabs_of_strips; i++)
-    tg_test_register_row("patches", in_slabs_of_strips[i].name, __FILE__, __LINE__,
-                         same_bits_in_slabs_of_strips, &in_slabs_of_strips[i]);
-  for (size_t i = 0; i < sizeof of_positions / sizeof *of_positions; i++)
-    tg_test_register_row("patches", of_positions[i].name, __FILE__, __LINE__, same_bits_of_positions,
-                         &of_positions[i]);
-  for (size_t i = 0; i < sizeof of_half_groups / sizeof *of_half_groups; i++)
-    tg_test_register_row("patches", of_half_groups[i].name, __FILE__, __LINE__, same_bits_of_half_groups,
-                         &of_half_groups[i]);
-  for (size_t i = 0; i < sizeof in_cuts / sizeof *in_cuts; i++)
-    tg_test_register_row("patches", in_cuts[i].name, __FILE__, __LINE__, same_bits_in_cuts, &in_cuts[i]);
-  for (size_t i = 0; i < sizeof convolutions / sizeof *convolutions; i++)
-    tg_test_register_row("patches", convolutions[i].name, __FILE__, __LINE__, same_bits, &convolutions[i]);
-  for (size_t i = 0; i < sizeof in_slabs / sizeof *in_slabs; i++)
-    tg_test_register_row("patches", in_slabs[i].name, __FILE__, __LINE__, same_bits_in_slabs, &in_slabs[i]);
-  for (size_t i = 0; i < sizeof small_images / sizeof *small_images; i++)
-    tg_test_register_row("patches", small_images[i].name, __FILE__, __LINE__, same_bits_of_several_images,
-                         &small_images[i]);
-  for (size_t i = 0; i < sizeof odd_images / sizeof *odd_images; i++)
-    tg_test_register_row("patches", odd_images[i].name, __FILE__, __LINE__, same_bits_of_counted_rows,
-                         &odd_images[i]);
+  struct row *row = rows;
+  for (const struct group *group = groups; group < groups + sizeof groups / sizeof *groups; group++)
+    for (size_t i = 0; i < group->count; i++, row++) {
+      if (row == rows + sizeof rows / sizeof *rows) abort();
+      *row = (struct row){group, &group->cases[i]};
+      tg_test_register_row("patches", row->what->name, __FILE__, __LINE__, same_bits, row);
+    }
 }
 
 /* Of 7 x 7 positions of 3 channels a kernel row is 21 of two stationary blocks: seven rows take 14 of them, in pairs 11. */
