@@ -72,8 +72,12 @@ bool tg_patch_pixel_strides(const tg_gemm *gemm, const int64_t stride[3], int64_
 /* The row of results, counted through all images, at which block number `block` of a strip begins: less than that of its
  * image where the first windows of a pool begin above it. */
 int64_t tg_patch_first_row(const tg_gemm *gemm, const tg_gemm_tiling *t, int64_t block);
-/* Are a strip's blocks that a tile has one after the other, `apart` blocks apart, the same number of rows apart?
- * Accumulation that rounds asks that: it counts rows of results. */
-bool tg_patch_rounds(const tg_gemm *gemm, const tg_gemm_tiling *t, uint32_t apart);
+/* Of so many tiles that have rows of their own, those that have blocks of the same strip: all, where there are none. */
+static inline uint32_t tg_patch_strip_tiles(const tg_gemm_tiling *t, uint32_t row_tiles) {
+  return t->strips > 1 ? row_tiles / t->strips : row_tiles;
+}
+/* Accumulation that rounds counts rows of results: are a strip's blocks that a tile has one after the other the same number
+ * of rows apart? `row_tiles`: tiles that have rows of their own. True of patches without strips, which follow each other. */
+bool tg_patch_rounds(const tg_gemm *gemm, const tg_gemm_tiling *t, uint32_t row_tiles);
 
 #endif

@@ -42,8 +42,8 @@ int64_t tg_patch_first_row(const tg_gemm *g, const tg_gemm_tiling *t, int64_t bl
          (t->pool_rows ? g->pool.before[0] : 0);
 }
 
-bool tg_patch_rounds(const tg_gemm *g, const tg_gemm_tiling *t, uint32_t apart) {
+bool tg_patch_rounds(const tg_gemm *g, const tg_gemm_tiling *t, uint32_t row_tiles) {
+  if (!g->k_tile || !tg_gemm_counts_strips(t) || g->image.images == 1 || t->passes_m == 1) return true;
   int64_t blocks = blocks_of_an_image(g, t);
-  bool ends_with_image = blocks * block_rows(g, t) == g->image.pixels[0];
-  return !g->k_tile || g->image.images == 1 || t->passes_m == 1 || ends_with_image || apart % blocks == 0;
+  return blocks * block_rows(g, t) == g->image.pixels[0] || tg_patch_strip_tiles(t, row_tiles) % blocks == 0;
 }

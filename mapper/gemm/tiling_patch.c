@@ -69,7 +69,7 @@ static void consider_joined(tg_tiling_search *s, tg_gemm_tiling t) {
 
 /* Passes over rows, of the tiles that have blocks of the same strip. */
 static uint32_t passes_of(const tg_tiling_search *s, const tg_gemm_tiling *t, uint32_t row_tiles) {
-  return (uint32_t)tg_div_up(tg_patch_blocks(s->g, t), t->strips > 1 ? row_tiles / t->strips : row_tiles);
+  return (uint32_t)tg_div_up(tg_patch_blocks(s->g, t), tg_patch_strip_tiles(t, row_tiles));
 }
 
 /* Blocks of so many rows and columns of results. */
@@ -81,7 +81,7 @@ static void consider_block(tg_tiling_search *s, tg_gemm_tiling t, uint32_t row_t
   }
   if (!t.mr) return;
   t.passes_m = passes_of(s, &t, row_tiles);
-  if (t.strips > 1 && !tg_patch_rounds(s->g, &t, row_tiles / t.strips)) return;
+  if (!tg_patch_rounds(s->g, &t, row_tiles)) return;
   set_chunks(s->g, &t);
   if (t.strips > 1 && tg_search_is_slower(s, &t)) return;
   consider(s, t);
@@ -105,7 +105,7 @@ static void consider_numbers_of_slabs(tg_tiling_search *s, tg_gemm_tiling t, uin
     if (tg_patch_rows(s->m, s->g, &t) > tg_pad_rows(s->m)) return;
     t.passes_m = passes_of(s, &t, row_tiles);
     if (!tg_gemm_a_credits(s->g, &t)) continue;
-    if (t.strips > 1 && !tg_patch_rounds(s->g, &t, row_tiles / t.strips)) continue;
+    if (!tg_patch_rounds(s->g, &t, row_tiles)) continue;
     if (t.passes_m == last || tg_search_is_slower(s, &t)) continue;
     last = t.passes_m;
     tg_search_consider(s, t, TG_RESIDENT_NONE);
@@ -169,7 +169,7 @@ static void consider_strip(tg_tiling_search *s, tg_gemm_tiling t, uint32_t row_t
     if (!t.mr) return;
     t.passes_m = passes_of(s, &t, row_tiles);
     set_chunks(s->g, &t);
-    if (!tg_patch_rounds(s->g, &t, row_tiles / t.strips)) continue;
+    if (!tg_patch_rounds(s->g, &t, row_tiles)) continue;
     consider(s, t);
     consider_joined(s, t);
   }
