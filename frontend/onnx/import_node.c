@@ -281,7 +281,7 @@ static tg_status find_operator(tg_import *import, const Onnx__NodeProto *proto, 
   if (proto->op_type && !strcmp(proto->op_type, "Upsample") && import->opset >= 7 && import->opset <= 9)
     *out_op = TG_OP_RESIZE;
   if (!is_of_domain(proto->op_type ? proto->op_type : "", domain, out_op))
-    return tg_fail(import->diag, TG_INVALID, "domain \"%s\" is not supported", domain);
+    return tg_fail(import->diag, TG_INVALID, "the operator is not supported in domain \"%s\"", domain);
   if (*out_op == TG_OP_COUNT || tg_op_is(*out_op, TG_IS_INTERNAL))
     return tg_fail(import->diag, TG_INVALID, "the operator is not supported");
   if (*out_op == TG_OP_LAYER_NORMALIZATION && proto->n_output > 1)
