@@ -8,7 +8,7 @@ enum {
   ROW_BLOCKS = 1024, /* of a tile in a product, at most */
   MOST_ROWS = 512,   /* of a block */
   MOST_CHUNKS = 64,
-  MORE_PIECES = 3,
+  MORE_DRAIN_TILES = 3,
   HANDOVER = 60,       /* cycles of posts, issues and pipelines from unit to unit, roughly, */
   CHUNK_HANDOVER = 12, /* and from chunk to chunk */
 };
@@ -68,33 +68,33 @@ static void consider_chunks(const tg_compile *c, tg_blocked a, tg_blocked *best)
     if (a.block % (a.chunks * tg_lanes(c->m)) == 0) consider_copies(c, a, best);
 }
 
-static void consider_rows(const tg_compile *c, tg_blocked a, uint32_t pieces, int64_t tile_rows,
+static void consider_rows(const tg_compile *c, tg_blocked a, uint32_t drain_tiles, int64_t tile_rows,
                           tg_blocked *best) {
-  a.grid.rows = a.grid.piece * pieces;
+  a.grid.rows = a.grid.drain_rows * drain_tiles;
   if (a.grid.rows % (uint32_t)a.together) return;
   a.grid.row_blocks = (uint32_t)tg_div_up(tile_rows, a.grid.rows);
   consider_chunks(c, a, best);
 }
 
-/* Blocks of at most as many rows as can leave in equal pieces. */
+/* Blocks of at most as many rows as can leave in equal drain tiles. */
 static void consider_group(const tg_compile *c, tg_blocked a, tg_blocked *best) {
   const tg_params *m = c->m;
   uint32_t share = tg_egress_share(m, TG_EGRESS_BOTH, 1) / tg_blocked_out_row(m, &a);
   int64_t tile_rows = tg_div_up(a.queries, a.grid.group), last = 0;
   a.grid.passes = (uint32_t)tg_div_up(a.products, tg_grid_at_a_time(m, &a.grid));
   for (int64_t n = 1; n <= ROW_BLOCKS && share && n <= tile_rows; n++) {
-    uint32_t rows = (uint32_t)tg_div_up(tile_rows, n), pieces = (uint32_t)tg_div_up(rows, share);
+    uint32_t rows = (uint32_t)tg_div_up(tile_rows, n), drain_tiles = (uint32_t)tg_div_up(rows, share);
     if (rows == last || rows > MOST_ROWS) continue;
     last = rows;
-    for (uint32_t more = 0; more < MORE_PIECES; more++) { /* which may fit the rows better */
-      a.grid.piece = (uint32_t)tg_div_up(rows, pieces + more);
-      consider_rows(c, a, pieces + more, tile_rows, best);
+    for (uint32_t more = 0; more < MORE_DRAIN_TILES; more++) { /* which may fit the rows better */
+      a.grid.drain_rows = (uint32_t)tg_div_up(rows, drain_tiles + more);
+      consider_rows(c, a, drain_tiles + more, tile_rows, best);
     }
     /* vx takes as many rows at a time */
     const int64_t steps[] = {m->fma_latency, (int64_t)m->fma_latency * a.together, a.together};
     for (int i = 0; i < (a.together > 1 ? 3 : 1); i++) {
-      a.grid.piece = (uint32_t)tg_round_up(tg_div_up(rows, pieces), steps[i]);
-      if (a.grid.piece <= share) consider_rows(c, a, pieces, tile_rows, best);
+      a.grid.drain_rows = (uint32_t)tg_round_up(tg_div_up(rows, drain_tiles), steps[i]);
+      if (a.grid.drain_rows <= share) consider_rows(c, a, drain_tiles, tile_rows, best);
     }
   }
 }

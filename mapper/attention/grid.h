@@ -6,10 +6,10 @@
 #include "mapper/section/stage.h"
 
 typedef struct tg_attention_grid {
-  uint32_t group;       /* tiles of a row, or all tiles, that share a product */
-  uint32_t row_blocks;  /* of a product, that each of them has */
-  uint32_t passes;      /* products one after the other */
-  uint32_t rows, piece; /* of a block, and of it those that leave at once */
+  uint32_t group;            /* tiles of a row, or all tiles, that share a product */
+  uint32_t row_blocks;       /* of a product, that each of them has */
+  uint32_t passes;           /* products one after the other */
+  uint32_t rows, drain_rows; /* of a block, and of it those that leave at once */
 } tg_attention_grid;
 
 /* Products that are computed at a time. */

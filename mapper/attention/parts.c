@@ -153,17 +153,17 @@ tg_instr *tg_attention_push_vop(tg_build *b, tg_queue *queue, const tg_vx_instr 
 void tg_attention_plan_results(tg_build *b, const tg_compile *c, const tg_attention_grid *x,
                                tg_attention_results *out, const tg_matrices *at, int kind, uint32_t width,
                                uint32_t columns, const tg_channel *from, const tg_channel *away) {
-  uint32_t pieces = x->rows / x->piece, row = tg_kind_flits(b->m, kind, width);
+  uint32_t drain_tiles = x->rows / x->drain_rows, row = tg_kind_flits(b->m, kind, width);
   *out = (tg_attention_results){.m = b->m, .grid = x, .at = at, .kind = kind};
   out->entry = tg_build_base(b, tg_place_of(c, at->value), 0, &out->residue);
-  out->take = pieces > 1 ? width : columns; /* pieces lie next to each other */
+  out->take = drain_tiles > 1 ? width : columns; /* drain tiles lie next to each other */
   uint32_t sent = tg_kind_flits(b->m, kind, out->take);
   out->port = (tg_store_port){.from = from,
                               .away = away,
-                              .flits = x->piece * sent,
-                              .pieces = pieces,
+                              .flits = x->drain_rows * sent,
+                              .drain_tiles = drain_tiles,
                               .buffer = from->ring,
-                              .loops = {x->passes, x->row_blocks, pieces}};
+                              .loops = {x->passes, x->row_blocks, drain_tiles}};
   if (sent < row) out->port.inner = sent, out->port.stride = row;
   out->egress = (tg_egress_plan){.ports = &out->port, .count = 1, .often = 1, .every = 1, .steps = 1};
 }
@@ -184,7 +184,7 @@ void tg_attention_fill_store(const void *user, int port, uint32_t r, uint32_t co
   (void)port; /* the only one */
   tg_attention_set_walk(store, results->at, tg_grid_padded(x), results->entry, results->residue);
   tg_grid_set_rows(results->m, x, store, r, col);
-  store->rows = store->m_delta[2] = x->piece;
+  store->rows = store->m_delta[2] = x->drain_rows;
   store->take = results->take;
   store->convert = results->kind == TG_STREAM_FP32 ? TG_CVT_32 : TG_CVT_16;
 }

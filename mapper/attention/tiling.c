@@ -59,7 +59,7 @@ static void consider(const tg_compile *c, const tg_attention *at, tg_attention *
   if (!best->copies || a.cycles < best->cycles) *best = a;
 }
 
-/* Blocks of at most as many rows as can leave in equal pieces. */
+/* Blocks of at most as many rows as can leave in equal drain tiles. */
 static void consider_group(const tg_compile *c, tg_attention a, tg_attention *best) {
   const tg_params *m = c->m;
   uint32_t share =
@@ -67,11 +67,11 @@ static void consider_group(const tg_compile *c, tg_attention a, tg_attention *be
   int64_t tile_rows = (uint32_t)tg_div_up(a.queries, a.grid.group), last = 0;
   a.grid.passes = (uint32_t)tg_div_up(a.products, tg_grid_at_a_time(m, &a.grid));
   for (int64_t n = 1; n <= BLOCKS && share; n++) {
-    uint32_t rows = (uint32_t)tg_div_up(tile_rows, n), pieces = (uint32_t)tg_div_up(rows, share);
+    uint32_t rows = (uint32_t)tg_div_up(tile_rows, n), drain_tiles = (uint32_t)tg_div_up(rows, share);
     if (rows == last || rows > MOST_ROWS) continue;
     last = rows;
-    a.grid.piece = (uint32_t)tg_div_up(rows, pieces);
-    a.grid.rows = a.grid.piece * pieces;
+    a.grid.drain_rows = (uint32_t)tg_div_up(rows, drain_tiles);
+    a.grid.rows = a.grid.drain_rows * drain_tiles;
     a.grid.row_blocks = (uint32_t)tg_div_up(tile_rows, a.grid.rows);
     consider(c, &a, best);
   }

@@ -2,7 +2,7 @@
  * nodes that are fused behind the product.
  *
  * Where K is cut into parts, sums run: p_0 to p_(D-1) are in the accumulators of the D members of a group,
- * rows of tiles; the sum goes from each to the next, down the column lanes, in pieces. If a tile has several
+ * rows of tiles; the sum goes from each to the next, down the column lanes, a drain tile at a time. If a tile has several
  * parts, the last member returns the sum to the first one, a block at a time. The last part's drain ends in
  * the fused nodes; or members reduce in a ring (split_k.c). A group of one keeps the sum in its scratchpad.
  *
@@ -160,7 +160,7 @@ void tg_gemm_emit_drain(emission *e, const tg_stage *stage, uint32_t r, uint32_t
   emit_step(e, stage, r, col, &last);
 }
 
-/* To the row below, piece by piece. */
+/* To the row below, a drain tile at a time. */
 void tg_gemm_emit_sum_sends(emission *e, const tg_stage *stage, uint32_t r, uint32_t col) {
   if (e->t.ring) {
     tg_gemm_emit_ring_sends(e, r, col);

@@ -164,7 +164,7 @@ static void set_ports(emission *e) {
                                       : e->t.sent ? e->t.sent
                                                   : e->t.mr) *
                                      sent,
-                            .pieces = e->t.sent && !column_sum ? e->t.mr / e->t.sent : 1,
+                            .drain_tiles = e->t.sent && !column_sum ? e->t.mr / e->t.sent : 1,
                             .buffer = column_sum ? e->column_sums.out[k - g->outs] : e->results[k]};
     if (sent < row) port->inner = sent, port->stride = row;
     if (first && k + 1 == all_ports) port->keeps = false;

@@ -169,7 +169,7 @@ static tg_buffer place_at_agcu(const emission *e, uint32_t r) {
       .base = tg_store_rows(e->b.m) / 2 + 2 * share * r, .stride = share, .rows = share, .count = 2};
 }
 
-/* To memory, in pieces. */
+/* To memory, in several SENDs. */
 void tg_gemm_emit_made_away(emission *e, const tg_stage *stage, uint32_t r, uint32_t col) {
   tg_buffer at_agcu = place_at_agcu(e, r);
   tg_queue *queue = &tg_build_tile(&e->b, r, col)->tx;

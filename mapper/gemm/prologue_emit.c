@@ -132,13 +132,13 @@ static uint32_t row_flits(const emission *e) {
   return tg_kind_flits(e->b.m, e->g->prologue.result_kind, e->t.kc);
 }
 
-/* Chunk number `chunk` of what the nodes make, in pieces, in turn with others: of so many instructions for
+/* Chunk number `chunk` of what the nodes make, in parts, in turn with others: of so many instructions for
  * each drain tile of the product's results it is one. */
 static tg_instr *push_send(emission *e, const tg_stage *stage, uint32_t r, uint32_t col, uint32_t chunk,
                            uint32_t rounds) {
   tg_buffer at_agcu = place_at_agcu(e, r, col);
   bool west = tg_leaves_west(e->t.prologue_egress, r, col);
-  uint32_t pieces = stored_rows(e) / e->t.prologue_sent;
+  uint32_t sends = stored_rows(e) / e->t.prologue_sent;
   tg_queue *queue = &tg_build_tile(&e->b, r, col)->tx;
   tg_instr *in = tg_build_push(&e->b, queue, TG_OP_tx_send);
   tg_tx_instr *tx = &in->tx;
@@ -149,14 +149,14 @@ static tg_instr *push_send(emission *e, const tg_stage *stage, uint32_t r, uint3
   tx->src_base += (int64_t)(col % e->t.alike) * stored_rows(e) * row_flits(e);
   tx->src_delta[2] = tx->flits;
   tx->src_inner = tx->dst_inner = 65535;
-  tg_set_rotating(&tx->dst, &at_agcu, chunk * pieces % 2,
-                  rounds % 2 || pieces % 2 == 0 ? TG_ROTATE_EACH : TG_ROTATE_NEVER);
+  tg_set_rotating(&tx->dst, &at_agcu, chunk * sends % 2,
+                  rounds % 2 || sends % 2 == 0 ? TG_ROTATE_EACH : TG_ROTATE_NEVER);
   tx->dst_mask = 1;
   tx->dst_post = 1;
   tx->dst_sem = (west ? e->channels[TG_ROLE_PROLOGUE_AWAY].west : e->channels[TG_ROLE_PROLOGUE_AWAY].north) +
                 (int)(west ? col : r) + 1;
   tg_gemm_meet(e, stage, TG_ALL_CHANNELS, in, r, col, true, true);
-  end_loop(in, 2, pieces, queue->count - 1);
+  end_loop(in, 2, sends, queue->count - 1);
   return in;
 }
 

@@ -134,9 +134,9 @@ static void add_prologue(const tg_stages_list *s) {
 
 /* What a VOP that sums, or drains, has to do with: the accumulator; where its sum or results go; sums so far. Which of
  * them, depends on the member and the part. */
-static void join_sums(const tg_stages_list *s, tg_stage *stage, bool pieces) {
+static void join_sums(const tg_stages_list *s, tg_stage *stage, bool several) {
   tg_stage_join(stage, (tg_join){.channel = TG_ROLE_ACCUMULATOR,
-                                 .once = pieces,
+                                 .once = several,
                                  .waits = TG_OF_ENDS,
                                  .posts = TG_OF_NONE,
                                  .wait = TG_NEXT_SLOT});
@@ -149,7 +149,7 @@ static void join_sums(const tg_stages_list *s, tg_stage *stage, bool pieces) {
                                    .wait = TG_NEXT_SLOT,
                                    .post = TG_NEXT_SLOT});
   tg_stage_join(stage, (tg_join){.channel = TG_ROLE_ACCUMULATOR,
-                                 .once = pieces,
+                                 .once = several,
                                  .waits = TG_OF_NONE,
                                  .posts = TG_OF_ENDS,
                                  .post = TG_NEXT_SLOT});

@@ -141,7 +141,7 @@ static void consider_column_sums_whole(search *s, tg_gemm_tiling t, int64_t tile
   uint32_t block = (uint32_t)g->column_sums.block,
            column_sums = (uint32_t)g->column_sums.count * tg_gemm_column_sum_flits(s->m, &t);
   if (g->outs > 1 || t.passes_n > 1 || s->share <= column_sums) return;
-  t.sent = tg_search_pieces(block, tg_kind_flits(s->m, g->out_kind[0], t.nt), s->share - column_sums);
+  t.sent = tg_search_rows_sent(block, tg_kind_flits(s->m, g->out_kind[0], t.nt), s->share - column_sums);
   if (!t.sent || t.sent == block) return;
   t.mr = block;
   t.mt = (uint32_t)(tg_div_up(least, block) * block);

@@ -15,13 +15,13 @@ static void consider_prologue_egress(search *s, tg_gemm_tiling t) {
   if (2 * share <= column_sums) return;
   uint32_t most = (2 * share - column_sums) / 2;
   if (tg_gemm_drains_last(&t)) {
-    t.mr = t.sent = tg_search_pieces(t.mt, row, most);
+    t.mr = t.sent = tg_search_rows_sent(t.mt, row, most);
   } else {
     uint32_t each = t.mr / tg_gemm_chunks_a_drain_tile(&t) * row;
-    t.sent = tg_search_pieces(t.mr, row, most < each ? most : each);
+    t.sent = tg_search_rows_sent(t.mr, row, most < each ? most : each);
   }
-  t.prologue_sent = tg_search_pieces(t.mt / t.alike, tg_kind_flits(m, s->g->prologue.result_kind, t.kc),
-                                     tg_gemm_prologue_share(m, &t));
+  t.prologue_sent = tg_search_rows_sent(t.mt / t.alike, tg_kind_flits(m, s->g->prologue.result_kind, t.kc),
+                                        tg_gemm_prologue_share(m, &t));
   if (!t.sent || !t.prologue_sent || !tg_gemm_prologue_sends_fit(s->g, &t)) return;
   for (int whole = 0; whole <= tg_search_chunks_share_out(s->m, s->g, &t); whole++) {
     t.whole_b = whole;
@@ -113,7 +113,7 @@ static void consider_made_chunks(search *s, tg_gemm_tiling t) {
     if (s->g->k % (kc * t.producers) || s->g->k / kc >= 1 << 20 || !tg_gemm_prologue_parts(m, s->g, &t))
       continue;
     t.chunks = (uint32_t)(s->g->k / kc);
-    t.prologue_sent = tg_search_pieces(t.kc, row, tg_gemm_prologue_share(m, &t));
+    t.prologue_sent = tg_search_rows_sent(t.kc, row, tg_gemm_prologue_share(m, &t));
     if (!t.prologue_sent) continue;
     for (t.made = t.producers > 1 ? 1 : 2; t.made <= 2; t.made++) {
       t.prefetch = false;

@@ -197,8 +197,8 @@ uint32_t tg_search_rows_out(const search *s, uint32_t nt) {
   return s->g->column_sums.count ? whole_blocks_out(s, nt, widest * outs) : s->share / outs / widest;
 }
 
-uint32_t tg_search_pieces(uint32_t rows, uint32_t row_flits, uint32_t most) {
-  for (uint32_t piece = rows; piece > 0; piece--)
-    if (rows % piece == 0 && piece * row_flits <= most) return piece;
+uint32_t tg_search_rows_sent(uint32_t rows, uint32_t row_flits, uint32_t most) {
+  for (uint32_t sent = rows; sent > 0; sent--)
+    if (rows % sent == 0 && sent * row_flits <= most) return sent;
   return 0;
 }

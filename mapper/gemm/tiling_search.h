@@ -39,8 +39,8 @@ bool tg_search_chunks_share_out(const tg_params *m, const tg_gemm *gemm, const t
 bool tg_search_may_hold_whole_b(const tg_params *m, const tg_gemm *gemm, const tg_gemm_tiling *t);
 /* Rows of `nt` elements that leave at once; each result has its part of the room at the AGCU. */
 uint32_t tg_search_rows_out(const tg_tiling_search *s, uint32_t nt);
-/* The longest pieces of `rows` rows that leave in at most `most` flits; 0: there are none. */
-uint32_t tg_search_pieces(uint32_t rows, uint32_t row_flits, uint32_t most);
+/* Of `rows` rows the most that divide them and leave in at most `most` flits; 0: there are none. */
+uint32_t tg_search_rows_sent(uint32_t rows, uint32_t row_flits, uint32_t most);
 
 /* tiling_patch.c: convolutions from patches, with that split and those columns; `row_tiles` tiles have rows of
  * their own. `consider`: with given chunks. */

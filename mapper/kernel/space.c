@@ -42,15 +42,15 @@ bool tg_restride(const int64_t *from, const int64_t *stride, int from_rank, cons
     out_strides[d] = 0;
     for (int64_t done = 1; done < dims[d];) {
       if (left == 1) at--, left = merged[at], step = steps[at];
-      int64_t need = dims[d] / done, piece = left < need ? left : need;
-      if (need % piece || left % piece) return false;
+      int64_t need = dims[d] / done, factor = left < need ? left : need;
+      if (need % factor || left % factor) return false;
       if (done == 1)
         out_strides[d] = step;
       else if (step != out_strides[d] * done)
         return false;
-      done *= piece;
-      left /= piece;
-      step *= piece;
+      done *= factor;
+      left /= factor;
+      step *= factor;
     }
   }
   return true;

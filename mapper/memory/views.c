@@ -180,13 +180,13 @@ static void join(former *f, size_t k) {
 static void cut(former *f, size_t k) {
   const tg_compile *c = f->c;
   const tg_kernel *move = &c->kernels[k];
-  tg_value *all = move->source, *piece = move->output;
-  candidate x = {.move = k, .owner = piece};
+  tg_value *all = move->source, *part = move->output;
+  candidate x = {.move = k, .owner = part};
   int64_t own[TG_MAX_RANK], stride[TG_MAX_RANK], first;
-  if (tg_in(move->root, 0) != all || tg_out(move->root) != piece || piece->dtype != all->dtype) return;
-  if (!is_free(c, piece) || is_updated(c, tg_memory_of(c, all)) || !tg_value_strides(c, all, own)) return;
+  if (tg_in(move->root, 0) != all || tg_out(move->root) != part || part->dtype != all->dtype) return;
+  if (!is_free(c, part) || is_updated(c, tg_memory_of(c, all)) || !tg_value_strides(c, all, own)) return;
   tg_view(move->root, own, &first, stride);
-  if (set_view(c, all, first, piece, stride, &x)) settle(f, &x);
+  if (set_view(c, all, first, part, stride, &x)) settle(f, &x);
 }
 
 static bool is_move(const tg_kernel *kernel, tg_op op) {

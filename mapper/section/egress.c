@@ -59,7 +59,7 @@ static tg_instr *emit_send(const tg_build *b, const tg_store_port *port, uint32_
   tg_tx_instr *tx = &in->tx;
   tx->dir = west ? TG_DIR_WEST : TG_DIR_NORTH;
   tx->flits = port->flits;
-  if (port->pieces > 1) {
+  if (port->drain_tiles > 1) {
     tg_set_operand(&tx->src, &port->buffer, true);
     tx->src_delta[2] = port->inner ? port->flits / port->inner * port->stride : port->flits;
   } else
@@ -69,8 +69,10 @@ static tg_instr *emit_send(const tg_build *b, const tg_store_port *port, uint32_
   tx->dst_inner = 65535;
   tx->dst_mask = 1; /* position 0 */
   tx->dst_post = 1;
-  bool pieces = port->pieces > 1;
-  const tg_join from = {.once = pieces, .waits = port->shares ? TG_OF_NONE : TG_OF_EACH, .posts = TG_OF_NONE},
+  bool several = port->drain_tiles > 1;
+  const tg_join from = {.once = several,
+                        .waits = port->shares ? TG_OF_NONE : TG_OF_EACH,
+                        .posts = TG_OF_NONE},
                 to = {.fills = true, .posts = TG_OF_NONE, .wait = 1};
   const tg_joint at = {.in = in, .r = r, .col = col};
   tg_join_channel(port->from, &from, &at);
@@ -81,7 +83,7 @@ static tg_instr *emit_send(const tg_build *b, const tg_store_port *port, uint32_
 
 /* The SEND is the last one that reads the buffer. */
 static void give_back(const tg_store_port *port, tg_instr *in, uint32_t r, uint32_t col) {
-  const tg_join from = {.once = port->pieces > 1, .waits = TG_OF_NONE};
+  const tg_join from = {.once = port->drain_tiles > 1, .waits = TG_OF_NONE};
   tg_join_channel(port->from, &from, &(tg_joint){.in = in, .r = r, .col = col});
 }
 
@@ -119,7 +121,7 @@ static void place_at_agcu(tile_ports *t) {
   }
 }
 
-/* Of piece number `step`. What is sent seldom leaves with the last piece of `every`. */
+/* Of drain tile number `step`. What is sent seldom leaves with the last one of `every`. */
 static tg_instr *emit_sends(const tile_ports *t, uint32_t step) {
   const tg_egress_plan *plan = t->plan;
   bool all = (step + 1) % plan->every == 0;
@@ -136,7 +138,7 @@ static tg_instr *emit_sends(const tile_ports *t, uint32_t step) {
   return in;
 }
 
-/* All pieces of the first store port, and the others behind them, or, where one context stores them all,
+/* All drain tiles of the first store port, and the others behind them, or, where one context stores them all,
  * before. */
 static void emit_looped_sends(const tile_ports *t) {
   tg_instr *in = NULL;
@@ -148,7 +150,7 @@ static void emit_looped_sends(const tile_ports *t) {
     tg_set_operand(&in->tx.dst, &t->at_agcu[x], false);
     if (!port->keeps) give_back(port, in, t->r, t->col);
     if (x) continue;
-    in->common.loop_count[2] = port->pieces;
+    in->common.loop_count[2] = port->drain_tiles;
     in->common.loop_begin[2] = slot;
   }
   in->common.loop_count[0] = t->plan->ports[0].loops[0];
@@ -218,7 +220,7 @@ static void send(const tg_build *b, const tg_egress_plan *plan, uint32_t r, uint
   if (begin_tile(b, plan, r, col, &t)) emit_tile_sends(&t);
 }
 
-/* What leaves seldom stays in front of the loop over pieces, which begins at slot `often`, if one context stores both. */
+/* What leaves seldom stays in front of the loop over drain tiles, which begins at slot `often`, if one context stores both. */
 static void end_loops(const tg_egress_plan *plan, tg_queue *queue, uint32_t often, uint32_t every) {
   tg_instr *last = &queue->instrs[queue->count - 1];
   tg_set_loops(last, plan->ports[0].loops);

@@ -4,29 +4,29 @@
 
 #include "mapper/section/stage.h"
 
-/* One result of a tile on its way out: `pieces` pieces of `flits` flits for each iteration of the outer loops, in a
- * buffer of pieces twice over. */
+/* One result of a tile on its way out: `drain_tiles` drain tiles of `flits` flits for each iteration of the outer loops, in a
+ * buffer of them twice over. */
 typedef struct tg_store_port {
   const tg_channel *from; /* from the unit that computes it, */
   const tg_channel *away; /* to the memory of the AGCU that stores it, whose credits are the tile's */
   bool shares;       /* another store port, before this one, has waited for the buffer, which they share */
   bool keeps;        /* another one, behind it, gives it back */
-  uint32_t loops[3]; /* of the SEND; level 2 walks the pieces of a buffer if pieces > 1 */
-  uint32_t flits;    /* of a piece, as it is sent */
+  uint32_t loops[3]; /* of the SEND; level 2 walks the drain tiles of a buffer if they are several */
+  uint32_t flits;    /* of a drain tile, as it is sent */
   uint32_t inner, stride; /* of it, so many flits lie next to each other, such runs so far apart; 0: all do */
-  uint32_t pieces;        /* of a buffer: 1, or the count of level 2 */
+  uint32_t drain_tiles;   /* of a buffer: 1, or the count of level 2 */
   tg_buffer buffer;
 } tg_store_port;
-/* Ports of which the first `often` leave with each piece, the others with the last one of `every`. */
+/* Ports of which the first `often` leave with each drain tile, the others with the last one of `every`. */
 typedef struct tg_egress_plan {
   const tg_store_port *ports;
   int count, often;
   uint32_t every;
-  /* Pieces whose SENDs are instructions of their own; a multiple of `every`. 0: the one store port that
-   * leaves often has a loop of its own for its pieces, behind which the others leave */
+  /* Drain tiles whose SENDs are instructions of their own; a multiple of `every`. 0: the one store port that
+   * leaves often has a loop of its own for its drain tiles, behind which the others leave */
   uint32_t steps;
   bool together; /* steps 0: of each tile one context stores them all, of every other tile of an AGCU that for
-                    loads of its own, which there are none of; they leave before those pieces, and an AGCU
+                    loads of its own, which there are none of; they leave before those, and an AGCU
                     has room for one each */
   tg_egress seldom; /* by which AGCUs those leave that do so seldom: of no AGCU more tiles' than
                       tg_egress_share counts */

@@ -193,10 +193,10 @@ int tg_build_base(tg_build *b, const tg_dram_tensor *tensor, uint64_t offset, in
   return b->bases++;
 }
 
-/* Which of two buffers the instruction of piece number `piece` begins with, where so many pieces in turn have
+/* Which of two buffers the instruction number `turn` begins with, where so many in turn have
  * instructions of their own. */
-void tg_set_rotation(tg_row_operand *operand, const tg_buffer *buffer, uint32_t piece, uint32_t pieces) {
-  tg_set_rotating(operand, buffer, piece % 2, pieces % 2 ? TG_ROTATE_EACH : TG_ROTATE_NEVER);
+void tg_set_rotation(tg_row_operand *operand, const tg_buffer *buffer, uint32_t turn, uint32_t turns) {
+  tg_set_rotating(operand, buffer, turn % 2, turns % 2 ? TG_ROTATE_EACH : TG_ROTATE_NEVER);
 }
 
 tg_invocation *tg_build_invoke(tg_build *b, const char *name) {

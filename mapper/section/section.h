@@ -84,8 +84,8 @@ void tg_set_operand(tg_row_operand *operand, const tg_buffer *buffer, bool rot_o
  * execution, or after each that ends level 2. */
 typedef enum tg_rotation { TG_ROTATE_NEVER, TG_ROTATE_EACH, TG_ROTATE_OUTER } tg_rotation;
 void tg_set_rotating(tg_row_operand *operand, const tg_buffer *buffer, uint32_t first, tg_rotation rotation);
-/* The same of instruction number `piece` of so many pieces that rotate. */
-void tg_set_rotation(tg_row_operand *operand, const tg_buffer *buffer, uint32_t piece, uint32_t pieces);
+/* The same of instruction number `turn` of so many that take turns. */
+void tg_set_rotation(tg_row_operand *operand, const tg_buffer *buffer, uint32_t turn, uint32_t turns);
 /* In slot number `slot`, or in the next one that is free. Slots from 4 on are more than an instruction has: the section
  * is then refused by tg_build_invoke. */
 enum { TG_NEXT_SLOT = -1 };
@@ -113,7 +113,7 @@ uint32_t tg_egress_rank(tg_egress egress, uint32_t r, uint32_t col);
 /* Tiles whose results leave by one west, or north, AGCU at most. `egress`, `members`: of tg_build. */
 uint32_t tg_west_egress(const tg_params *m, tg_egress egress);
 uint32_t tg_north_egress(const tg_params *m, tg_egress egress, uint32_t members);
-/* Flits of a piece at most, of all store ports together. */
+/* Flits of a drain tile at most, of all store ports together. */
 uint32_t tg_egress_share(const tg_params *m, tg_egress egress, uint32_t members);
 /* Does a tile of the checkerboard use the west AGCU? */
 bool tg_egress_is_west(uint32_t r, uint32_t col);

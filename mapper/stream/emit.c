@@ -92,13 +92,13 @@ static void set_ports(emission *e) {
   for (int x = 0; x <= plan->more; x++) {
     uint32_t row = tg_kind_flits(e->b.m, tg_stream_result_kind(plan, x), tg_stream_out_take(plan)),
              sent = plan->out_take ? row : tg_kind_flits(e->b.m, tg_stream_result_kind(plan, x), moved(e)),
-             pieces = e->t.parts > 1 ? e->t.parts : tg_stream_result_window(plan, x);
+             drain_tiles = e->t.parts > 1 ? e->t.parts : tg_stream_result_window(plan, x);
     tg_store_port *port = &e->ports[port_of(plan, x)];
     *port = (tg_store_port){.from = &e->channels[TG_ROLE_RESULTS + x],
                             .away = &e->channels[TG_ROLE_AWAY + x],
-                            .flits = e->t.parts > 1 ? e->t.piece_flits : e->t.chunk_rows * sent,
-                            .pieces = pieces,
-                            .loops = {e->t.loops[0], e->t.loops[1], pieces},
+                            .flits = e->t.parts > 1 ? e->t.part_flits : e->t.chunk_rows * sent,
+                            .drain_tiles = drain_tiles,
+                            .loops = {e->t.loops[0], e->t.loops[1], drain_tiles},
                             .buffer = e->channels[TG_ROLE_RESULTS + x].ring};
     if (sent < row) port->inner = sent, port->stride = row;
   }
@@ -206,7 +206,7 @@ static void fill_store(const void *user, int port, uint32_t r, uint32_t col, tg_
     store->k_delta[0] = tg_tiles(e->b.m) * elements;
     store->k_delta[2] = store->take;
   } else if (e->t.parts > 1) {
-    store->take = e->t.piece_flits * (tg_flit_bytes(e->b.m) / tg_storage_bytes(plan->output.tensor->storage));
+    store->take = e->t.part_flits * (tg_flit_bytes(e->b.m) / tg_storage_bytes(plan->output.tensor->storage));
     store->k_delta[2] = store->take;
   } else if (tg_stream_result_window(plan, x) > 1) {
     store->k_delta[2] = plan->window_step;

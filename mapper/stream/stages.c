@@ -42,7 +42,7 @@ void tg_stream_plan_channels(const tg_params *m, const tg_stream_kernel *plan, c
   tg_stream_plan_vectors(m, plan, plans);
   for (int x = 0; x <= plan->more; x++) {
     uint64_t flits =
-        t->parts > 1 ? (uint64_t)t->parts * t->piece_flits : rows * tg_stream_result_flits(m, plan, x);
+        t->parts > 1 ? (uint64_t)t->parts * t->part_flits : rows * tg_stream_result_flits(m, plan, x);
     bool arrives = has_arrivals(plan, x);
     plans[TG_ROLE_RESULTS + x] =
         (tg_channel_plan){.room = {flits, copies}, .full = 1, .free = 1, .initial = copies};

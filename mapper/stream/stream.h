@@ -80,7 +80,7 @@ int tg_stream_count(const tg_stream_kernel *plan);
 void tg_choose_columns(const tg_params *m, tg_stream_kernel *plan, int64_t columns);
 /* Columns of a row of a space: of one dimension a few atoms, so that runs stay long, else the last one. */
 int64_t tg_space_block(const tg_params *m, const tg_space *space);
-/* Cuts the last of two or three merged dimensions into equal pieces, rows of their own, where the tiles cannot share out
+/* Cuts the last of two or three merged dimensions into equal parts, rows of their own, where the tiles cannot share out
  * the rows that there are: two long runs of a Concat are two tiles' work. */
 void tg_space_spread(const tg_params *m, tg_space *space);
 

@@ -59,10 +59,10 @@ void tg_space_spread(const tg_params *m, tg_space *space) {
   for (int d = 0; d < last; d++) rows *= space->dims[d];
   if (rows >= ROUNDS * (int64_t)tg_tiles(m)) return;
   int64_t most = most_moved(m, space, rows, size) * SPREAD_SHARE / 100;
-  for (int64_t pieces = 2; pieces <= ROUNDS * (int64_t)tg_tiles(m) && pieces <= size / least; pieces++) {
-    if (size % pieces) continue;
-    int64_t moved = most_moved(m, space, rows * pieces, size / pieces);
-    if (moved < most) most = moved, best = pieces;
+  for (int64_t parts = 2; parts <= ROUNDS * (int64_t)tg_tiles(m) && parts <= size / least; parts++) {
+    if (size % parts) continue;
+    int64_t moved = most_moved(m, space, rows * parts, size / parts);
+    if (moved < most) most = moved, best = parts;
   }
   if (best == 1) return;
   space->dims[last] = best;
@@ -89,11 +89,11 @@ static bool set_loops(const tg_params *m, const tg_stream_kernel *plan, uint32_t
 }
 
 /* A VOP over few rows takes as long as one over L. Where rows are whole vectors and lie behind each other, L
- * of them can leave in equal pieces of which each fits the store memory. */
+ * of them can leave in equal parts of which each fits the store memory. */
 static void cut_run(const tg_params *m, const tg_stream_kernel *plan, uint32_t share, uint64_t room,
                     tg_stream_tiling *t) {
   const tg_walk_plan *out = &plan->output;
-  uint32_t rows = m->fma_latency, flits = rows * t->out_flits, piece = share < flits ? share : flits;
+  uint32_t rows = m->fma_latency, flits = rows * t->out_flits, part = share < flits ? share : flits;
   bool dense = out->radix[0] == 1 && out->radix[1] == 1 && out->stride[2] == out->columns &&
                out->element_stride == 1 && !out->inner;
   if (plan->first_segments &&
@@ -103,11 +103,11 @@ static void cut_run(const tg_params *m, const tg_stream_kernel *plan, uint32_t s
   if ((uint64_t)plan->rows < (uint64_t)rows * tg_tiles(m)) return; /* more tiles are better than full ones */
   for (int i = 0; i < plan->inputs; i++)
     if ((uint64_t)rows * tg_stream_input_flits(m, plan, i) * plan->window[i] > room) return;
-  while (flits % piece) piece--;
+  while (flits % part) part--;
   t->run = true;
   t->chunk_rows = rows;
-  t->parts = flits / piece;
-  t->piece_flits = piece;
+  t->parts = flits / part;
+  t->part_flits = part;
 }
 
 /* Do all buffers fit with chunks of so many rows? */
@@ -130,22 +130,22 @@ static uint32_t rows_wanted(const tg_params *m, const tg_stream_kernel *plan) {
 }
 
 /* What leaves at once: rows, the return value, or, where not even one fits, a part of one; 0: neither can. */
-static uint32_t set_pieces(const tg_params *m, const tg_stream_kernel *plan, uint32_t share,
-                           tg_stream_tiling *t) {
+static uint32_t set_parts(const tg_params *m, const tg_stream_kernel *plan, uint32_t share,
+                          tg_stream_tiling *t) {
   t->vectors = plan->take / tg_lanes(m);
   for (int x = 0; x <= plan->more; x++) { /* the widest decides */
     uint32_t flits = tg_kind_flits(m, tg_stream_result_kind(plan, x), tg_stream_out_take(plan));
     if (t->out_flits < flits) t->out_flits = flits;
   }
   t->parts = 1;
-  t->piece_flits = t->out_flits;
+  t->part_flits = t->out_flits;
   if (share >= t->out_flits) return share / t->out_flits;
   if (!t->vectors || t->out_flits < t->vectors)
     return 0; /* of less than a flit a vector there are no parts */
   uint32_t vector_flits = t->out_flits / t->vectors, per_part = share / vector_flits;
   if (!per_part || plan->column_blocks > 1 || plan->more || plan->out_take) return 0;
   t->parts = tg_div_up(t->vectors, per_part); /* of whole vectors */
-  t->piece_flits = per_part * vector_flits;
+  t->part_flits = per_part * vector_flits;
   return 1;
 }
 
@@ -158,7 +158,7 @@ static uint32_t set_pieces(const tg_params *m, const tg_stream_kernel *plan, uin
 static bool tile(const tg_params *m, const tg_stream_kernel *plan, uint32_t copies, tg_stream_tiling *t) {
   *t = (tg_stream_tiling){.copies = copies};
   uint32_t share = tg_egress_share(m, TG_EGRESS_BOTH, 1) / (1 + (uint32_t)plan->more),
-           limit = set_pieces(m, plan, share, t);
+           limit = set_parts(m, plan, share, t);
   if (!limit) return false;
   bool keeps = plan->first_segments > 0;
   tg_channel_plan vectors[TG_STREAM_ROLES];
@@ -181,7 +181,7 @@ static bool tile(const tg_params *m, const tg_stream_kernel *plan, uint32_t copi
   if (!limit && (keeps || t->parts > 1)) return false;
   if (limit < m->fma_latency && !plan->more) cut_run(m, plan, share, room, t);
   if (t->run) return set_loops(m, plan, t->chunk_rows, t);
-  if (t->parts > 1) return (uint64_t)t->parts * t->piece_flits <= room && set_loops(m, plan, limit, t);
+  if (t->parts > 1) return (uint64_t)t->parts * t->part_flits <= room && set_loops(m, plan, limit, t);
   for (int x = 0; x <= plan->more; x++)
     limit = (uint32_t)tg_min(limit, room / tg_stream_result_flits(m, plan, x));
   if (!keeps) { /* where rows of inputs differ in size, their shares of the banks may as well */

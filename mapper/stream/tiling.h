@@ -10,10 +10,10 @@ typedef struct tg_stream_tiling {
   uint32_t copies;     /* of each buffer: 2; 1: see tg_stream_kernel.single */
   uint32_t vectors;    /* of 2P lanes in a row block */
   uint32_t chunk_rows; /* rows of a chunk */
-  uint32_t parts; /* pieces that leave one by one: 1 unless a chunk exceeds the share of the store memory */
+  uint32_t parts;      /* drain tiles of a chunk: 1 unless it exceeds the share of the store memory */
   bool run; /* the chunk leaves as one run of elements, cut anywhere: its rows follow each other in DRAM */
   uint32_t loops[3]; /* chunks, column blocks, 1 */
-  uint32_t out_flits, piece_flits;
+  uint32_t out_flits, part_flits;
 } tg_stream_tiling;
 
 /* Rows of a chunk: as many as the store port and the banks allow. False: not even one. tile.c */

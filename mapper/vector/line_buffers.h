@@ -32,10 +32,10 @@ typedef struct tg_line_tiling {
    * channels of its own, and blocks of rows that the tiles of one row have side by side; buffers of what is loaded;
    * rows that are multiplied at a time, and how often; columns that are finished at a time, and parts of a row that
    * are so side by side; cycles for a block. */
-  uint32_t alike, abreast, copies, made_rows, made_pieces, made_at_once, made_parts;
+  uint32_t alike, abreast, copies, made_rows, made_tiles, made_at_once, made_parts;
   double made_cycles;
-  uint32_t pieces, piece_flits; /* that a block leaves in */
-  double cycles;                /* estimate, without the section's configuration */
+  uint32_t drain_tiles, drain_flits; /* that a block leaves in */
+  double cycles;                     /* estimate, without the section's configuration */
 } tg_line_tiling;
 
 /* The kernel: windows of one image, weights of their positions or none, what each result is made of them. */

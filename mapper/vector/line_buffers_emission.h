@@ -81,10 +81,10 @@ void tg_line_set_made_sources(tg_line_emission *e);
 /* Loads, or waits for what stays: of a row of tiles; of a column. */
 void tg_line_emit_pixels(const tg_line_emission *e, const tg_stage *stage, tg_queue *queue, tg_turn at);
 void tg_line_emit_filters(const tg_line_emission *e, const tg_stage *stage, tg_queue *queue, uint32_t col);
-/* The GEMMs of a block; the VOPs that fill up what lies beside images; and that which finishes piece number `piece`. */
+/* The GEMMs of a block; the VOPs that fill up what lies beside images; and that which finishes tile number `tile`. */
 void tg_line_emit_multiply(const tg_line_emission *e, const tg_stage *stage, tg_queue *queue, uint32_t r,
                            uint32_t col);
 void tg_line_emit_edges(const tg_line_emission *e, tg_queue *queue);
-tg_instr *tg_line_push_made(const tg_line_emission *e, tg_queue *queue, uint32_t piece);
+tg_instr *tg_line_push_made(const tg_line_emission *e, tg_queue *queue, uint32_t tile);
 
 #endif

@@ -139,7 +139,7 @@ static void fill_store(const void *user, int port, uint32_t r, uint32_t col, tg_
   store->y_size = w->rows[0];
   store->x_size = channels;
   store->convert = e->k->result_kind == TG_STREAM_FP32 ? TG_CVT_32 : TG_CVT_16;
-  store->take = t->piece_flits * (tg_flit_bytes(e->b.m) / tg_line_tensor_bytes(e, TG_LINE_TENSOR_RESULT));
+  store->take = t->drain_flits * (tg_flit_bytes(e->b.m) / tg_line_tensor_bytes(e, TG_LINE_TENSOR_RESULT));
   store->k_delta[2] = store->take;
 }
 
@@ -151,9 +151,9 @@ static void plan_egress(emission *e) {
   e->ports[0] = (tg_store_port){
       .from = &e->channels[TG_LINE_RESULT],
       .away = &e->channels[TG_LINE_AWAY],
-      .flits = t->piece_flits,
-      .pieces = t->pieces,
-      .loops = {tg_line_image_loops(e->k, t), t->rounds, t->pieces},
+      .flits = t->drain_flits,
+      .drain_tiles = t->drain_tiles,
+      .loops = {tg_line_image_loops(e->k, t), t->rounds, t->drain_tiles},
       .buffer = tg_buffer_part(e->b.m, ring, t->lead * position, ring->rows - t->lead * position)};
   if (!tg_line_is_dense(t)) {
     e->ports[0].inner = t->run * position;
@@ -172,12 +172,12 @@ static void plan_egress(emission *e) {
       .from = &e->channels[TG_LINE_TOTAL],
       .away = &e->channels[TG_LINE_TOTAL_AWAY],
       .flits = tg_line_totals_flits(e->b.m, e->k, t),
-      .pieces = 1,
+      .drain_tiles = 1,
       .loops = {e->ports[0].loops[0], e->ports[0].loops[1], 1},
       .buffer = e->channels[TG_LINE_TOTAL].ring,
   };
   e->egress.count = 2;
-  e->egress.every = t->pieces;
+  e->egress.every = t->drain_tiles;
   e->egress.steps = 0;
 }
 

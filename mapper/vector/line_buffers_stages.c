@@ -18,7 +18,8 @@ void tg_line_plan_channels(const tg_params *m, const tg_line_kernel *k, const tg
            positions = (uint64_t)(k->windows->taps[0] * k->windows->taps[1]), weights = 0;
   if (k->weights) weights += positions * tg_line_position(m, t, k->weights_kind);
   if (k->bias) weights += tg_line_position(m, t, k->bias_kind);
-  uint64_t position = tg_line_position(m, t, k->result_kind), leaves = (uint64_t)t->pieces * t->piece_flits;
+  uint64_t position = tg_line_position(m, t, k->result_kind),
+           leaves = (uint64_t)t->drain_tiles * t->drain_flits;
   if (!tg_line_is_dense(t)) /* whole rows, of which the last columns stay */
     leaves = (leaves / (t->run * position) * tg_line_groups(t) * t->unroll + t->lead) * position;
   else

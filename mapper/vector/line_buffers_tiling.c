@@ -19,8 +19,8 @@ enum {
 
 /* ---- what fits ---- */
 
-/* Pieces of a block that fit the egress: whole rows, or, where results lie as they leave, positions. */
-static bool set_pieces(const tg_params *m, const tg_line_kernel *k, tg_line_tiling *t) {
+/* Drain tiles of a block, which fit the egress: whole rows, or, where results lie as they leave, positions. */
+static bool set_drain_tiles(const tg_params *m, const tg_line_kernel *k, tg_line_tiling *t) {
   uint32_t share = tg_egress_share(m, TG_EGRESS_BOTH, 1), position = tg_line_moved(m, k, t, k->result_kind),
            run = t->run * position, unit = tg_line_is_dense(t) ? position : run,
            totals = tg_line_totals_flits(m, k, t);
@@ -28,10 +28,10 @@ static bool set_pieces(const tg_params *m, const tg_line_kernel *k, tg_line_tili
   share -= totals;
   uint64_t units = (uint64_t)t->rows * t->columns * position / unit, most = share / unit;
   if (!most) return false;
-  uint64_t pieces = (units + most - 1) / most;
-  if (pieces >= 1 << 20) return false;
-  t->pieces = (uint32_t)pieces;
-  t->piece_flits = (uint32_t)((units + pieces - 1) / pieces) * unit;
+  uint64_t drain_tiles = (units + most - 1) / most;
+  if (drain_tiles >= 1 << 20) return false;
+  t->drain_tiles = (uint32_t)drain_tiles;
+  t->drain_flits = (uint32_t)((units + drain_tiles - 1) / drain_tiles) * unit;
   return true;
 }
 
@@ -159,7 +159,7 @@ static void consider(search *s, tg_line_tiling t, const int *own_words) {
   }
   if (t.depth) tg_line_choose_run(m, s->k, words, &t);
   if (t.apart && t.run % t.apart) return;
-  if (!totals_fit(s->k, &t) || !set_pieces(m, s->k, &t) || !fields_fit(m, s->k, &t) ||
+  if (!totals_fit(s->k, &t) || !set_drain_tiles(m, s->k, &t) || !fields_fit(m, s->k, &t) ||
       !places_fit(m, s->k, &t) || !product_fits(s, &t) || !add_segments(s, &t, words))
     return;
   if (is_slower(s, &t, words)) return;

@@ -237,11 +237,11 @@ static tg_instr *push_totals(const emission *e, tg_queue *queue, const tg_line_t
 }
 
 /* The image, with which a bias may come, is read by those that make results, which leave when the reduction has read them.
- * Where it is made, each piece of sums has a VOP in front of these, whose weights are those of a round of channels: the VOP
+ * Where it is made, each tile of sums has a VOP in front of these, whose weights are those of a round of channels: the VOP
  * that ends the loop over its rows gives them back, since no other one knows its last execution. */
 void tg_line_emit_vops(const emission *e, const tg_stage *stage, tg_queue *queue, uint32_t r, uint32_t col) {
   tg_line_totals_vop totals[TG_LINE_MOST_TOTALS];
-  const uint32_t apart = e->t->apart > 0, made = e->k->product ? e->t->made_pieces : 0;
+  const uint32_t apart = e->t->apart > 0, made = e->k->product ? e->t->made_tiles : 0;
   uint32_t own = stage->slots - (e->k->totals ? (uint32_t)tg_line_totals_vops(e->k, e->t, totals) : 0);
   bool rows_have_rounds = e->k->product && tg_line_row_rounds(e->b.m, e->k, e->t) > 1;
   bool bias_comes_with_blocks = e->k->bias && !tg_line_loads_once(e->b.m, e->k, e->t);

@@ -23,7 +23,7 @@ const tg_dram_tensor *tg_line_tensor(const emission *e, int number) {
 /* ---- which block ---- */
 
 /* Blocks of channels are counted up to whole rounds, so that those behind the last one have no channels. Rounds are loops of
- * levels 1 and 2, or, where pieces leave, 0 and 1. */
+ * levels 1 and 2, or, where drain tiles leave, 0 and 1. */
 static void set_made_blocks(const emission *e, tg_agcu_instr *in, int number, uint32_t tile) {
   const tg_params *m = e->b.m;
   const tg_line_tiling *t = e->t;

@@ -7,9 +7,9 @@
 #include "sim/machine/mx_shape.h"
 
 enum {
-  MOST_PIECES = 8,    /* instructions of mx, and VOPs, of a block */
-  ROWS_WORTH_IT = 64, /* of a piece: fewer rows fill the matrix unit badly */
-  MOST_TAKEN = 65535, /* elements of a load, and rows of a VOP: fields of 16 bits */
+  MOST_MADE_TILES = 8, /* instructions of mx, and VOPs, of a block */
+  ROWS_WORTH_IT = 64,  /* of a tile: fewer rows fill the matrix unit badly */
+  MOST_TAKEN = 65535,  /* elements of a load, and rows of a VOP: fields of 16 bits */
 };
 
 /* ---- which products ---- */
@@ -148,23 +148,23 @@ int tg_line_edges(const tg_line_kernel *k, const tg_line_tiling *t, tg_line_edge
   return count;
 }
 
-/* ---- in pieces ---- */
+/* ---- in tiles of rows ---- */
 
-uint32_t tg_line_piece_rows(const tg_line_kernel *k, const tg_line_tiling *t, uint32_t piece) {
-  uint32_t rows = tg_line_made_of(k, t).rows, first = piece * t->made_rows;
+uint32_t tg_line_made_tile_rows(const tg_line_kernel *k, const tg_line_tiling *t, uint32_t tile) {
+  uint32_t rows = tg_line_made_of(k, t).rows, first = tile * t->made_rows;
   return (uint32_t)tg_min(rows - first, t->made_rows);
 }
 
-/* As few pieces as there is room for in an accumulator, but more where each is still enough for mx: then vx begins sooner. */
-static bool choose_pieces(const tg_params *m, const tg_line_made *made, tg_line_tiling *t) {
+/* As few tiles as there is room for in an accumulator, but more where each is still enough for mx: then vx begins sooner. */
+static bool choose_made_tiles(const tg_params *m, const tg_line_made *made, tg_line_tiling *t) {
   uint64_t row = (uint64_t)made->columns * t->vectors, most = tg_acc_rows(m) / row;
   if (!most) return false;
   int64_t needed = tg_div_up(made->rows, (int64_t)most),
-          wanted = tg_min((int64_t)made->rows * made->columns / ROWS_WORTH_IT, MOST_PIECES / 2);
+          wanted = tg_min((int64_t)made->rows * made->columns / ROWS_WORTH_IT, MOST_MADE_TILES / 2);
   int64_t rows = tg_div_up(made->rows, tg_max(needed, tg_max(wanted, 1)));
   t->made_rows = (uint32_t)rows;
-  t->made_pieces = (uint32_t)tg_div_up(made->rows, rows);
-  return t->made_pieces <= MOST_PIECES;
+  t->made_tiles = (uint32_t)tg_div_up(made->rows, rows);
+  return t->made_tiles <= MOST_MADE_TILES;
 }
 
 /* Cycles of the VOPs, of so many words, which take parts of rows side by side. */
@@ -173,8 +173,8 @@ static double vop_cycles(const tg_params *m, const tg_line_kernel *k, const tg_l
   tg_line_made made = tg_line_made_of(k, t);
   uint32_t depth = m->fma_latency;
   double cycles = 0, each = words[0] + (double)(made.columns / (t->made_at_once * t->made_parts)) * words[1];
-  for (uint32_t piece = 0; piece < t->made_pieces; piece++) {
-    int64_t rows = (int64_t)tg_line_piece_rows(k, t, piece) * t->made_parts * t->vectors;
+  for (uint32_t tile = 0; tile < t->made_tiles; tile++) {
+    int64_t rows = (int64_t)tg_line_made_tile_rows(k, t, tile) * t->made_parts * t->vectors;
     cycles += (double)tg_div_up(rows, depth) * depth * each + 2.0 * depth + 2;
   }
   return cycles;
@@ -200,7 +200,7 @@ bool tg_line_choose_product(const tg_params *m, const tg_line_kernel *k, const t
   const tg_windows *w = k->windows;
   if (t->blocks[1] > 1 || w->origin[0] > 0 || w->origin[1] > 0) return false;
   tg_line_made made = tg_line_made_of(k, t);
-  if (!made.rows || !made.columns || !choose_pieces(m, &made, t)) return false;
+  if (!made.rows || !made.columns || !choose_made_tiles(m, &made, t)) return false;
   choose_parts(m, k, words, t);
   uint64_t taken = (uint64_t)made.rows * made.columns * (uint64_t)tg_line_pixel_taken(m, k->product),
            filters = (uint64_t)tg_line_pixel_taken(m, k->product) * tg_line_take_of(m, t),
@@ -254,7 +254,7 @@ double tg_line_multiply_cycles(const tg_params *m, const tg_line_kernel *k, cons
   tg_line_made made = tg_line_made_of(k, t);
   uint64_t s = tg_mx_stationary(m, p->format),
            blocks = (uint64_t)tg_line_pixel_taken(m, p) / s * (tg_line_take_of(m, t) / s), cycles = 0;
-  for (uint32_t piece = 0; piece < t->made_pieces; piece++)
-    cycles += blocks * tg_mx_pitch(m, p->format, (uint64_t)tg_line_piece_rows(k, t, piece) * made.columns);
+  for (uint32_t tile = 0; tile < t->made_tiles; tile++)
+    cycles += blocks * tg_mx_pitch(m, p->format, (uint64_t)tg_line_made_tile_rows(k, t, tile) * made.columns);
   return (double)cycles;
 }

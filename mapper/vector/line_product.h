@@ -84,8 +84,8 @@ typedef struct tg_line_edge {
 int tg_line_edges(const tg_line_kernel *kernel, const tg_line_tiling *t,
                   tg_line_edge out[TG_LINE_MOST_EDGES]);
 
-/* Rows of the image that piece number `piece` makes; t->made_pieces of them are a block. */
-uint32_t tg_line_piece_rows(const tg_line_kernel *kernel, const tg_line_tiling *t, uint32_t piece);
+/* Rows of the image of made tile number `tile`, which mx multiplies at once; t->made_tiles of them are a block. */
+uint32_t tg_line_made_tile_rows(const tg_line_kernel *kernel, const tg_line_tiling *t, uint32_t tile);
 /* Words of the microcode that finishes so many columns at a time, in front of them and for them, with marks and without;
  * for them 0: it cannot. */
 enum { TG_LINE_MADE_AT_ONCE = 5, TG_LINE_MADE_SEGMENTS = 2 };
@@ -93,7 +93,7 @@ typedef struct tg_line_made_words {
   int of[2][TG_LINE_MADE_AT_ONCE + 1][TG_LINE_MADE_SEGMENTS];
 } tg_line_made_words;
 tg_line_made_words tg_line_measure_product(tg_compile *c, const tg_line_kernel *kernel);
-/* Sets all that `made_` stands before, but for rows and pieces whatever takes the VOPs least. False: blocks of this tiling
+/* Sets all that `made_` stands before, but for rows and tiles whatever takes the VOPs least. False: blocks of this tiling
  * cannot be made so. */
 bool tg_line_choose_product(const tg_params *m, const tg_line_kernel *kernel, const tg_line_made_words *words,
                             tg_line_tiling *t);

@@ -144,16 +144,16 @@ static uint32_t banks_from(const emission *e, const tg_buffer *ring, int64_t fir
 
 static tg_buffer halves(const emission *e) { return (tg_buffer){.stride = tg_acc_rows(e->b.m), .count = 2}; }
 
-static void set_pixels(const emission *e, tg_mx_instr *mx, uint32_t piece) {
+static void set_pixels(const emission *e, tg_mx_instr *mx, uint32_t tile) {
   const tg_buffer *ring = &e->channels[TG_LINE_PIXELS].ring;
   const tg_line_product *p = e->k->product;
   tg_line_made made = tg_line_made_of(e->k, e->t);
   int64_t pixel = tg_line_pixel(e->b.m, p), row = made.columns * pixel,
-          first = (int64_t)piece * e->t->made_rows * row;
+          first = (int64_t)tile * e->t->made_rows * row;
   tg_set_operand(&mx->a, ring, false);
   mx->a_base += first;
   mx->a_banks = banks_from(e, ring, first);
-  mx->m_count[0] = tg_line_piece_rows(e->k, e->t, piece);
+  mx->m_count[0] = tg_line_made_tile_rows(e->k, e->t, tile);
   mx->m_count[1] = made.columns;
   mx->a_m[0] = row;
   mx->a_m[1] = pixel;
@@ -190,14 +190,14 @@ static void set_blocks(const emission *e, tg_mx_instr *mx) {
 
 /* Sums are rounded at the ends of K tiles, and at that of all channels, by their pixel and channel: those of a row of the image
  * that no window takes are left out. */
-static void set_rounding(const emission *e, tg_mx_instr *mx, uint32_t piece, uint32_t r, uint32_t col) {
+static void set_rounding(const emission *e, tg_mx_instr *mx, uint32_t tile, uint32_t r, uint32_t col) {
   const tg_windows *w = e->k->windows;
   const tg_line_tiling *t = e->t;
   const tg_params *m = e->b.m;
   tg_line_made made = tg_line_made_of(e->k, t);
   int64_t rows = w->image->dims[1].size, columns = w->image->dims[2].size, apart = t->rows * w->row_step[0],
           first = tg_line_first_row(t, tg_line_row_block(m, t, r, col), rows, apart) + w->origin[0] +
-                  made.row + (int64_t)piece * t->made_rows;
+                  made.row + (int64_t)tile * t->made_rows;
   mx->sr = 1;
   mx->sr_key = TG_KEY_SECOND;
   mx->sr_k = e->k->product->k_tile;
@@ -214,36 +214,36 @@ static void set_rounding(const emission *e, tg_mx_instr *mx, uint32_t piece, uin
 void tg_line_emit_multiply(const emission *e, const tg_stage *stage, tg_queue *queue, uint32_t r,
                            uint32_t col) {
   const tg_buffer sums = halves(e);
-  for (uint32_t piece = 0; piece < e->t->made_pieces; piece++) {
+  for (uint32_t tile = 0; tile < e->t->made_tiles; tile++) {
     tg_instr *in = tg_build_push(&e->b, queue, TG_OP_mx_gemm);
     tg_mx_instr *mx = &in->mx;
     mx->format = e->k->product->format;
-    set_pixels(e, mx, piece);
+    set_pixels(e, mx, tile);
     set_filters(e, mx);
     set_blocks(e, mx);
     tg_set_operand(&mx->c, &sums, false);
-    tg_set_rotation(&mx->c, &sums, piece, e->t->made_pieces);
-    if (e->k->product->k_tile) set_rounding(e, mx, piece, r, col);
+    tg_set_rotation(&mx->c, &sums, tile, e->t->made_tiles);
+    if (e->k->product->k_tile) set_rounding(e, mx, tile, r, col);
     tg_stage_meet(stage, e->channels, TG_ALL_CHANNELS,
                   &(tg_joint){.kernel = e,
                               .in = in,
                               .r = r,
                               .col = col,
-                              .first = piece == 0,
-                              .last = piece + 1 == e->t->made_pieces});
+                              .first = tile == 0,
+                              .last = tile + 1 == e->t->made_tiles});
   }
 }
 
 /* ---- vx ---- */
 
-tg_instr *tg_line_push_made(const emission *e, tg_queue *queue, uint32_t piece) {
+tg_instr *tg_line_push_made(const emission *e, tg_queue *queue, uint32_t tile) {
   const tg_line_product *p = e->k->product;
   const tg_line_tiling *t = e->t;
   const tg_params *m = e->b.m;
   const tg_buffer sums = halves(e);
   tg_line_made made = tg_line_made_of(e->k, t);
-  uint32_t rows = tg_line_piece_rows(e->k, t, piece), first = piece * t->made_rows, unroll = t->made_at_once,
-           part = made.columns / t->made_parts;
+  uint32_t rows = tg_line_made_tile_rows(e->k, t, tile), first = tile * t->made_rows,
+           unroll = t->made_at_once, part = made.columns / t->made_parts;
   int64_t position = tg_line_position(m, t, e->k->image_kind),
           row = tg_line_image_columns(e->k, t) * position;
   tg_instr *in = tg_line_push_vop(e, queue, &e->microcode[e->made]);
@@ -257,7 +257,7 @@ tg_instr *tg_line_push_made(const emission *e, tg_queue *queue, uint32_t piece) 
     tg_stream *s = tg_stream_of_mut(vop, (int)u);
     s->kind = TG_STREAM_ACC;
     tg_set_operand(&s->at, &sums, false);
-    tg_set_rotation(&s->at, &sums, piece, t->made_pieces);
+    tg_set_rotation(&s->at, &sums, tile, t->made_tiles);
     s->at.base += u;
     s->row[0] = made.columns;
     s->row[1] = part;

@@ -108,8 +108,8 @@ double tg_line_product_cycles(const tg_params *m, const tg_line_kernel *k, const
          unit = tg_max_double(vop, multiply), waits = 0;
   if (!stay && t->copies == 1) unit = tg_max_double(unit, multiply + latency + tg_max_double(west, north));
   if (channels > 1 && channel_copies(m, k, t) == 1)
-    waits = (channels - 1) * (latency + filters + multiply / t->made_pieces);
-  double begin = tg_max_double(west, north + filters) + multiply / t->made_pieces;
+    waits = (channels - 1) * (latency + filters + multiply / t->made_tiles);
+  double begin = tg_max_double(west, north + filters) + multiply / t->made_tiles;
   return latency + begin + (rounds - 1) * tg_max_double(port, unit) + waits + vop + stores;
 }
 
@@ -172,7 +172,7 @@ static void add_multiply(const tg_params *m, const tg_line_kernel *k, const tg_l
                        .seat = TG_UNIT_MX,
                        .rate = TG_RATE_STEP,
                        .nest = TG_NEST_CHANNELS,
-                       .slots = t->made_pieces,
+                       .slots = t->made_tiles,
                        .cycles = tg_line_multiply_cycles(m, k, t)};
   tg_stage_join(&multiply,
                 (tg_join){.channel = TG_LINE_PIXELS, .waits = (uint8_t)pixels, .posts = (uint8_t)pixels});
@@ -199,7 +199,7 @@ static void add_vops(const tg_params *m, const tg_line_kernel *k, const tg_line_
                   .seat = TG_UNIT_VX,
                   .rate = TG_RATE_STEP,
                   .nest = TG_NEST_CHANNELS,
-                  .slots = t->made_pieces + (t->depth ? tg_line_passes(k, t) + (t->apart > 0) : 1),
+                  .slots = t->made_tiles + (t->depth ? tg_line_passes(k, t) + (t->apart > 0) : 1),
                   .cycles = tg_line_vop_cycles(m, k, t, words)};
   if (k->totals) vop.slots += (uint32_t)tg_line_totals_vops(k, t, totals);
   tg_stage_join(&vop, (tg_join){.channel = TG_LINE_MULTIPLIED});

@@ -11,7 +11,7 @@
 #include <math.h>
 #include <string.h>
 
-enum { MOST_PIECES = 32 }; /* sections of a reduction */
+enum { MOST_STEPS = 32 }; /* sections of a reduction */
 
 /* ---- operands ---- */
 
@@ -119,11 +119,11 @@ static bool begin(tg_reduce *r, tg_compile *c, const tg_kernel *kernel) {
   return true;
 }
 
-/* ---- pieces ---- */
+/* ---- steps ---- */
 
 /* Results of one section: an expression of what fills up the last one, where it is shorter, is not what
  * changes nothing, so that one is by itself; and a row that is loaded once is that of one result. */
-static int64_t piece_after(const tg_reduce *r, int64_t first, int64_t *out_length) {
+static int64_t step_after(const tg_reduce *r, int64_t first, int64_t *out_length) {
   int64_t size = r->dims[r->rows ? 2 : 1], whole = size / r->block;
   *out_length = r->block;
   if (tg_reduce_is_plain(r)) return r->results;
@@ -136,11 +136,11 @@ static int64_t piece_after(const tg_reduce *r, int64_t first, int64_t *out_lengt
 static bool fits(tg_compile *c, const tg_kernel *kernel) {
   tg_reduce r;
   if (!begin(&r, c, kernel)) return false;
-  int pieces = 0;
+  int steps = 0;
   for (int64_t first = 0, count, length; first < r.results; first += count) {
-    count = piece_after(&r, first, &length);
+    count = step_after(&r, first, &length);
     tg_reduce_plan(&r, first, count, length);
-    if (++pieces > MOST_PIECES || !tg_stream_kernel_fits(c, &r.plan)) return false;
+    if (++steps > MOST_STEPS || !tg_stream_kernel_fits(c, &r.plan)) return false;
     if (!tg_reduce_write(&r) || !tg_mc_fits(&r.mc, c->m, NULL)) return false;
   }
   return true;
@@ -156,7 +156,7 @@ static double estimate(tg_compile *c, const tg_kernel *kernel, bool rest) {
   r.from = first_left(&r, rest);
   for (int64_t first = r.from, count, length; first < r.results; first += count) {
     int words[TG_SEGMENTS] = {0};
-    count = piece_after(&r, first, &length);
+    count = step_after(&r, first, &length);
     tg_reduce_plan(&r, first, count, length);
     if (!tg_reduce_write(&r) || !tg_mc_fits(&r.mc, c->m, words)) return INFINITY;
     cycles += tg_stream_cycles(c, &r.plan, words, 1 << 1);
@@ -183,7 +183,7 @@ static tg_status emit(tg_compile *c, const tg_kernel *kernel, bool rest) {
   tg_status status = TG_OK;
   r.from = first_left(&r, rest);
   for (int64_t first = r.from, count, length; first < r.results && !status; first += count) {
-    count = piece_after(&r, first, &length);
+    count = step_after(&r, first, &length);
     tg_reduce_plan(&r, first, count, length);
     set_tensors(&r);
     status = tg_reduce_write(&r) ? tg_emit_stream_kernel(c, kernel, &r.plan, &r.mc, 1 << 1) : TG_INVALID;

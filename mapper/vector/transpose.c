@@ -331,7 +331,7 @@ static void allocate(transpose *t) {
   t->port = (tg_store_port){.from = &t->channels[OUT],
                             .away = &t->channels[AWAY],
                             .flits = (uint32_t)plans[OUT].room.rows,
-                            .pieces = 1,
+                            .drain_tiles = 1,
                             .loops = {(uint32_t)t->matrices, t->chunks, 1},
                             .buffer = t->channels[OUT].ring};
   t->egress = (tg_egress_plan){.ports = &t->port, .count = 1, .often = 1, .every = 1, .steps = 1};
