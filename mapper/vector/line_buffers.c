@@ -1,5 +1,5 @@
 /* Numbers of streams, and sizes of blocks, of pools and depthwise convolutions from line buffers. */
-#include "mapper/vector/line_product.h"
+#include "mapper/vector/line_buffers.h"
 
 #include <string.h>
 

@@ -127,6 +127,17 @@ uint32_t tg_line_position(const tg_params *m, const tg_line_tiling *t, int kind)
 static inline bool tg_line_is_dense(const tg_line_tiling *t) {
   return t->lead == 0 && t->run % t->unroll == 0;
 }
+/* Of an image that is made: tiles of a row that have the same pixels; and blocks of rows, and of channels, that all tiles have
+ * in a round. */
+static inline uint32_t tg_line_columns_alike(const tg_params *m, const tg_line_tiling *t) {
+  return m->cols / t->abreast;
+}
+static inline uint32_t tg_line_row_blocks(const tg_params *m, const tg_line_tiling *t) {
+  return m->rows / t->alike * t->abreast;
+}
+static inline uint32_t tg_line_channel_blocks(const tg_params *m, const tg_line_tiling *t) {
+  return tg_line_columns_alike(m, t) * t->alike;
+}
 /* Is a row of positions, of all channels in whole flits, one run? */
 bool tg_line_is_joined(const tg_params *m, const tg_line_kernel *kernel, const tg_line_tiling *t);
 /* Flits of a position as it is loaded, or leaves. */

@@ -37,11 +37,9 @@ typedef struct tg_line_emission {
 
 /* ---- line_loads.c ---- */
 
-/* NULL: the kernel does not have it. */
+/* NULL: the kernel does not have it. And bytes of an element of one that it has. */
 const tg_dram_tensor *tg_line_tensor(const tg_line_emission *e, int number);
-static inline int64_t tg_line_tensor_bytes(const tg_line_emission *e, int number) {
-  return tg_storage_bytes(tg_line_tensor(e, number)->storage);
-}
+int64_t tg_line_tensor_bytes(const tg_line_emission *e, int number);
 
 /* Elements, or steps of a coordinate, from a block of rows, columns, channels to the next. */
 typedef struct tg_line_digits {

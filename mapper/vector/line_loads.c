@@ -20,6 +20,10 @@ const tg_dram_tensor *tg_line_tensor(const emission *e, int number) {
   }
 }
 
+int64_t tg_line_tensor_bytes(const emission *e, int number) {
+  return tg_storage_bytes(tg_line_tensor(e, number)->storage);
+}
+
 /* ---- which block ---- */
 
 /* Blocks of channels are counted up to whole rounds, so that those behind the last one have no channels. Rounds are loops of

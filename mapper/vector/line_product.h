@@ -28,23 +28,13 @@ typedef struct tg_line_product {
 /* Describes the product of kernel->product, whose places may be open. False: it is none that windows can have in front. */
 bool tg_line_set_product(const tg_compile *c, const tg_kernel *kernel, tg_line_product *out);
 
-/* Which rows of images, counted through all of them in blocks, and which channels tile (r, col) has in the first rounds; how
- * many blocks of either all tiles have in a round, and how many rounds there are. */
+/* Which rows of images, counted through all of them in blocks, and which channels tile (r, col) has in the first rounds; and
+ * how many rounds there are. */
 uint32_t tg_line_row_block(const tg_params *m, const tg_line_tiling *t, uint32_t r, uint32_t col);
 uint32_t tg_line_channel_block(const tg_params *m, const tg_line_tiling *t, uint32_t r, uint32_t col);
-/* Tiles of a row that have the same pixels. */
-static inline uint32_t tg_line_columns_alike(const tg_params *m, const tg_line_tiling *t) {
-  return m->cols / t->abreast;
-}
 /* Do the pixels of a tile come from the north? */
 static inline bool tg_line_from_north(const tg_params *m, const tg_line_tiling *t, uint32_t r, uint32_t col) {
   return t->abreast == m->cols && !tg_checkerboard_west(r, col);
-}
-static inline uint32_t tg_line_row_blocks(const tg_params *m, const tg_line_tiling *t) {
-  return m->rows / t->alike * t->abreast;
-}
-static inline uint32_t tg_line_channel_blocks(const tg_params *m, const tg_line_tiling *t) {
-  return tg_line_columns_alike(m, t) * t->alike;
 }
 uint32_t tg_line_row_rounds(const tg_params *m, const tg_line_kernel *kernel, const tg_line_tiling *t);
 uint32_t tg_line_channel_rounds(const tg_params *m, const tg_line_tiling *t);
