@@ -7,7 +7,8 @@
 #include <assert.h>
 #include <string.h>
 
-enum { STEPS = 1 << 14 };
+/* Of a kernel's sections; and of each tile, in any rehearsal: of fewer, first loads are all that a large array is seen to do. */
+enum { STEPS = 1 << 14, STEPS_A_TILE = 1 << 10 };
 
 static void place(tg_compile *c, tg_value *value) {
   tg_dram_tensor *tensor = tg_program_add_tensor(c->program);
@@ -28,13 +29,14 @@ static void place_all(tg_compile *c, const tg_kernel *kernel) {
 static double replay_all(const tg_program *program, const tg_rehearsal *rehearsal, tg_arena *arena) {
   const tg_params *m = &program->params;
   const uint64_t most = rehearsal->limit < 0x1p64 ? (uint64_t)rehearsal->limit : UINT64_MAX;
+  const uint32_t steps = (uint32_t)tg_max(rehearsal->steps, STEPS_A_TILE * (int64_t)tg_tiles(m));
   tg_replay_memory *memory = tg_replay_memory_new(m, arena);
   uint64_t cycles = 0;
   for (uint32_t i = 0; i < program->invocation_count; i++) {
     const tg_invocation *invocation = &program->invocations[i];
     const tg_section *section = &program->sections[invocation->section];
-    uint64_t replayed = tg_replay_section(m, section, invocation->bases, memory,
-                                          (tg_replay_limits){most, rehearsal->steps}, arena);
+    uint64_t replayed =
+        tg_replay_section(m, section, invocation->bases, memory, (tg_replay_limits){most, steps}, arena);
     if (replayed > most) return TG_NEVER;
     cycles += tg_section_config_cycles(m, section, NULL) + replayed + rehearsal->between;
   }

@@ -12,7 +12,7 @@ typedef struct tg_rehearsal {
   tg_rehearsed *emit;
   const void *user;
   double limit;     /* cycles of an invocation's replay, beyond which it gives up; TG_NEVER: none */
-  uint32_t steps;   /* of each replay, as in tg_replay_limits */
+  uint32_t steps;   /* of each replay, as in tg_replay_limits; more on large arrays */
   uint64_t between; /* cycles that each invocation takes besides */
 } tg_rehearsal;
 

@@ -14,20 +14,27 @@ enum { FIRST_LOOK = 1 << 10, LEAST_STEPS = 1 << 14, LEAST_STEPS_A_TILE = 1 << 6 
 
 /* ---- units ---- */
 
+static uint64_t vop_cycles(const tg_params *m, const tg_vx_instr *in) {
+  uint64_t fma = m->fma_latency, words = 0, repeats = (uint64_t)(in->j_count[0] * in->j_count[1]);
+  for (int q = 0; q < TG_SEGMENTS; q++)
+    words += (uint64_t)in->seg_len[q] * (in->seg_repeat >> q & 1 ? repeats : 1);
+  return (uint64_t)tg_div_up(in->rows, (int64_t)fma) * words * fma;
+}
+
 static void multiply(const tg_replay *r, tg_replay_unit *u, uint64_t *out_end) {
   const tg_mx_instr *in = &u->now.in->mx;
   tg_mx_shape shape = tg_mx_shape_run(r->m, &u->now);
   *out_end = tg_mx_times_of(r->m, &shape, in, r->now, &u->gemm).end;
   u->ready = r->now + 1;
+  u->computed += shape.blocks * shape.pitch;
 }
 
 static void compute(const tg_replay *r, tg_replay_unit *u, uint64_t *out_end) {
   const tg_vx_instr *in = &u->now.in->vx;
-  uint64_t fma = r->m->fma_latency, words = 0, repeats = (uint64_t)(in->j_count[0] * in->j_count[1]);
-  for (int q = 0; q < TG_SEGMENTS; q++)
-    words += (uint64_t)in->seg_len[q] * (in->seg_repeat >> q & 1 ? repeats : 1);
-  *out_end = r->now + 2 * fma + (uint64_t)tg_div_up(in->rows, (int64_t)fma) * words * fma;
+  uint64_t cycles = vop_cycles(r->m, in);
+  *out_end = r->now + 2 * (uint64_t)r->m->fma_latency + cycles;
   u->ready = *out_end + 1;
+  u->computed += cycles;
 }
 
 static void issue(tg_replay *r, uint32_t unit) {
@@ -139,11 +146,39 @@ static bool goes_on_alike(const tg_replay *r, const pace so_far[2]) {
   return ratio > 1 - STEADY && ratio < 1 + STEADY;
 }
 
-/* The rest moves as fast as the second half of the steps, or, where that moved nothing, as all of them. */
+/* Cycles of all that a tile's unit computes, one execution behind the other. */
+static uint64_t computed_by(const tg_params *m, tg_unit kind, const tg_queue *queue) {
+  uint64_t cycles = 0;
+  for (uint32_t pc = 0; pc < queue->count; pc++) {
+    const tg_instr *in = &queue->instrs[pc];
+    if (in->common.op == TG_OP_sync) continue;
+    tg_mx_shape shape = kind == TG_MX ? tg_mx_shape_of(m, &in->mx) : (tg_mx_shape){0};
+    cycles += tg_queue_executions(queue, pc) *
+              (kind == TG_MX ? shape.blocks * shape.pitch : vop_cycles(m, &in->vx));
+  }
+  return cycles;
+}
+
+/* What the busiest unit has left to compute. */
+static uint64_t left_to_compute(const tg_replay *r, const tg_section *section) {
+  uint64_t most = 0;
+  for (uint32_t u = 0; u < r->first_context; u++) {
+    const tg_replay_unit *unit = &r->unit[u];
+    const tg_tile_program *tile = &section->tiles[unit->endpoint];
+    if (!unit->sequencer || unit->kind == TG_TX) continue;
+    uint64_t all = computed_by(r->m, unit->kind, unit->kind == TG_MX ? &tile->mx : &tile->vx);
+    if (all > unit->computed && all - unit->computed > most) most = all - unit->computed;
+  }
+  return most;
+}
+
+/* The rest moves as fast as the second half of the steps, or, where that moved nothing, as all of them, and no faster than
+ * units compute: first loads come faster than what is made of them. */
 static uint64_t end_at_this_pace(const tg_replay *r, const tg_section *section, pace half) {
   if ((double)r->moved == half.moved) half = (pace){0, 0};
-  double left = (double)flits_of(r->m, section) - (double)r->moved;
-  return (uint64_t)((double)r->now + left * ((double)r->now - half.now) / ((double)r->moved - half.moved));
+  double left = (double)flits_of(r->m, section) - (double)r->moved,
+         moving = left * ((double)r->now - half.now) / ((double)r->moved - half.moved);
+  return r->now + (uint64_t)tg_max_double(moving, (double)left_to_compute(r, section));
 }
 
 uint64_t tg_replay_section(const tg_params *params, const tg_section *section, const uint64_t *bases,

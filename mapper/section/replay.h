@@ -17,7 +17,7 @@ void tg_replay_memory_rest(tg_replay_memory *memory);
 /* When a replay ends before the section does. */
 typedef struct tg_replay_limits {
   uint64_t cycles; /* it gives up, and returns more than that; UINT64_MAX: never */
-  uint32_t steps;  /* a power of 2, fewer where the pace is steady: what is left goes on at it */
+  uint32_t steps;  /* up to the next power of 2, fewer where the pace is steady: what is left goes on at it */
 } tg_replay_limits;
 
 /* Cycles from the first one in which instructions may issue to the last one's end; `bases`: the base table of an

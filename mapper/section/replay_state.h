@@ -44,6 +44,7 @@ typedef struct tg_replay_unit {
   uint64_t ready;       /* the next one, at the earliest */
   uint64_t begun;       /* ... if it is a LOAD or STORE */
   tg_mx_before gemm;    /* of mx: the one before */
+  uint64_t computed;    /* cycles, of mx and vx */
   bool busy;            /* under way at tx, or at the port */
   bool issued;          /* has it ever? */
   uint64_t start;       /* of that */
