@@ -73,7 +73,8 @@ module sequencer #(
   assign posts_o = posts;
 
   // What follows this instruction: the innermost loop that it ends and that is not through, else
-  // the next slot.
+  // the next slot. It is known, and the queue read, before the instruction issues: an issue only
+  // lets registers take it.
   logic looped;
   always_comb begin
     looped = 1'b0;
@@ -82,7 +83,7 @@ module sequencer #(
     if (start_i) begin
       idx_d = '0;
       pc_d = '0;
-    end else if (issue_o) begin
+    end else begin
       for (int l = 2; l >= 0; l--) begin
         if (!looped && common.loop_count[l] != 20'd0) begin
           if (idx_q[l] + 20'd1 < common.loop_count[l]) begin

@@ -9,7 +9,7 @@ import { Worker, isMainThread, parentPort, workerData } from 'node:worker_thread
 import { fileURLToPath } from 'node:url';
 import { openYosys, readModule, readRtl } from './yosys.mjs';
 
-const MINUTES = 20; // for one module, after which it is left out
+const MINUTES = 40; // for one module, after which it is left out
 const LIMIT = 1.3; // of the multiply-add's stage
 
 // Modules, with parameters that differ from the module's (`latency`: that of the array, `line`: positions of a row), what is
@@ -66,6 +66,36 @@ const list = [
     large: true,
     sizes: { P: 2, FlitBits: 64 },
     boxes: ['vx', 'tile_sequencers', 'tile_posts', 'tx', 'mx_control', 'mx_write', 'scratchpad_bank', 'acc_mem'],
+  },
+  {
+    name: 'issue of mx', // from its sequencer, through its control, and back
+    top: 'tile',
+    large: true,
+    sizes: { P: 2, FlitBits: 64, Semaphores: 16, QueueDepth: 8 },
+    boxes: ['vx', 'tx', 'scratchpad', 'mx_array', 'mx_collect', 'mx_transposer', 'acc_mem'],
+    mapped: '*u_mx_sequencer*queue_q*',
+  },
+  {
+    name: 'issue of vx',
+    top: 'tile',
+    large: true,
+    sizes: { P: 2, FlitBits: 64, Semaphores: 16, QueueDepth: 8 },
+    boxes: ['mx', 'tx', 'scratchpad', 'vx_alu'],
+    mapped: '*u_vx_sequencer*queue_q*',
+  },
+  {
+    name: 'agcu', // between its parts: contexts, port, loads, stores, posts
+    top: 'agcu',
+    large: true,
+    sizes: { P: 2, FlitBits: 64, AgcuContexts: 2, Semaphores: 16, QueueDepth: 8 },
+    mapped: '*queue_q*',
+  },
+  {
+    name: 'endpoints and lanes', // of one row of an array, its tiles without units
+    top: 'chip',
+    large: true,
+    sizes: { P: 2, FlitBits: 64, Rows: 1, Tiles: 4, Agcus: 5, Endpoints: 9, Units: 22, AgcuContexts: 2, Semaphores: 16, QueueDepth: 8 },
+    boxes: ['mx', 'vx', 'scratchpad', 'tile_sequencers', 'agcu_jobs', 'agcu_port', 'agcu_store'],
   },
 ];
 
