@@ -4,13 +4,17 @@
     prove.py HARNESS.sv RTL GENERATED SCRATCH           proved, or exit status 1
     prove.py --planted HARNESS.sv RTL GENERATED SCRATCH each planted defect of the harness must be refuted
     prove.py --first   HARNESS.sv RTL GENERATED SCRATCH the first of them must
+    prove.py --cases   HARNESS.sv RTL GENERATED SCRATCH proved in every case, where it has cases
 
 A harness names the modules that it needs, and its defects:  // modules: NAME...   // planted: FILE.sv: OLD => NEW
 and perhaps parameters of the array that are smaller than those of the preset:  // constants: NAME=VALUE...
 "// products: narrow" has factors cut to the bits that they have; "// initial: zero" begins with zeros in every register.
 "// bounded: N cycles" has it proved of the first N cycles only, where reachability decides nothing.
+A harness that is proved case by case gives parameters of its module values:  // cases: NAME=VALUE,LOW..HIGH NAME=...
+"// sample: ..." has those that are proved without --cases, and of which one has to refute each defect.
 GENERATED has tegula_pkg.sv and decisions.sv. Exit status 77: Yosys or ABC is missing.
 """
+import itertools
 import os
 import re
 import resource
@@ -237,6 +241,31 @@ def sources(harness, rtl, generated, edit):
     return re.sub(r"\w+ : assert", "assert", whole)
 
 
+def cases_of(text, kind):
+    """Of lines "// KIND: NAME=VALUES...", each way to choose values, as (name, value) pairs; without such a line one way, of none."""
+    found = []
+    for line in re.findall(rf"^// {kind}: (.*)$", text, re.MULTILINE):
+        choices = []
+        for name, values in re.findall(r"(\w+)=(\S+)", line):
+            numbers = []
+            for value in values.split(","):
+                low, _, high = value.partition("..")
+                numbers += range(int(low), int(high or low) + 1)
+            choices.append([(name, number) for number in numbers])
+        found += itertools.product(*choices)
+    return found or [()]
+
+
+def with_parameters(text, module, case):
+    """The text, in which parameters of the harness have other values."""
+    before, at, rest = text.rpartition(f"module {module} ")
+    for name, value in case:
+        rest, count = re.subn(rf"(parameter int {name} =) -?\d+", rf"\1 {value}", rest, count=1)
+        if not count:
+            sys.exit(f"{module} has no parameter int {name}")
+    return before + at + rest
+
+
 def prove(name, text, scratch, drawn=False):
     """True: proved; False: refuted; None: neither, in time. Where a defect is looked for, short runs and drawn inputs are tried first."""
     os.makedirs(scratch, exist_ok=True)
@@ -277,23 +306,38 @@ def asked(stem, commands, seconds):
     return (said[0] if said else None), " ".join(lines)
 
 
+def proved_in(name, text, scratch, cases, drawn=False):
+    """What comes of the cases together: the first that is not proved, else proved; and of a case, where there is one, its values."""
+    outcome, said = None, ""
+    for case in cases:
+        outcome, said = prove(name, with_parameters(text, name, case), scratch, drawn)
+        values = ", ".join(f"{parameter} {value}" for parameter, value in case)
+        said = f"{values}: {said}" if values else said
+        if not outcome:
+            return outcome, said
+    return outcome, said if len(cases) == 1 else f"{len(cases)} cases"
+
+
 def main():
     arguments = sys.argv[1:]
-    planted = arguments.pop(0) if arguments[0] in ("--planted", "--first") else None
+    option = arguments.pop(0) if arguments[0] in ("--planted", "--first", "--cases") else None
     harness, rtl, generated, scratch = arguments
     for tool in ("yosys", "berkeley-abc"):
         if not shutil.which(tool):
             print(f"{tool} is missing: apt install yosys berkeley-abc")
             return 77
     name = os.path.basename(harness).removesuffix(".sv")
-    if not planted:
-        outcome, said = prove(name, sources(harness, rtl, generated, None), scratch)
+    text = read(harness)
+    sample = cases_of(text, "sample" if option != "--cases" and "// sample: " in text else "cases")
+    if option in (None, "--cases"):
+        outcome, said = proved_in(name, sources(harness, rtl, generated, None), scratch, sample)
         print(f"{name}: {'proved' if outcome else 'REFUTED' if outcome is False else 'not decided'}. {said}")
         return 0 if outcome else 1
     bad = 0
-    edits = re.findall(r"^// planted: (\S+): (.*?) => (.*)$", read(harness), re.MULTILINE)
-    for number, edit in enumerate(edits[:1] if planted == "--first" else edits):
-        outcome, said = prove(name, sources(harness, rtl, generated, edit), os.path.join(scratch, f"planted{number}"), True)
+    edits = re.findall(r"^// planted: (\S+): (.*?) => (.*)$", text, re.MULTILINE)
+    for number, edit in enumerate(edits[:1] if option == "--first" else edits):
+        planted = sources(harness, rtl, generated, edit)
+        outcome, said = proved_in(name, planted, os.path.join(scratch, f"planted{number}"), sample, True)
         print(f"{name}, {edit[0]} with \"{edit[2]}\": {'refuted' if outcome is False else 'NOT REFUTED'}. {said}")
         bad += outcome is not False
     return 1 if bad or not edits else 0
