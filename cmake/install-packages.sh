@@ -4,7 +4,7 @@ set -eu
 packages="cmake ninja-build ccache clang-19 lld-19 libclang-rt-19-dev libomp-19-dev clang-format clang-tidy pkg-config verilator libsystemc-dev
   llvm-19-dev libgtest-dev libprotobuf-c-dev protobuf-c-compiler protobuf-compiler libdnnl-dev
   ocl-icd-opencl-dev libyaml-dev libjansson-dev libpopt-dev libxxhash-dev zlib1g-dev libmpfr-dev graphviz python3 python3-numpy python3-onnx
-  libonnx-testdata yosys berkeley-abc spin iverilog"
+  libonnx-testdata yosys berkeley-abc spin iverilog sollya gappa"
 missing=""
 for package in $packages; do
   dpkg-query -W -f '${Status}' "$package" 2>/dev/null | grep -q 'ok installed' || missing="$missing $package"
