@@ -24,6 +24,7 @@
 enum { TERMS = 128, TEXT = 512, LITERAL = 48, STEPS = 32 /* of k in 1 */ };
 
 typedef struct piece {
+  const char *name; /* of the proof */
   const measured_function *function;
   tg_mc_accuracy accuracy;
   double low, high;  /* x; its significand where its exponent is a term */
@@ -301,9 +302,10 @@ static value step(walk *w, const tg_mc_op *op) {
     if (v[0].kind == TERM && w->terms[v[0].term].is_k)
       return number_of(tg_f32_bits(w->mc.table[w->p->entry]));
     return unknown(-INFINITY, INFINITY);
-  case TG_ALU_scale: /* by k's whole part: the piece is of what is scaled */
+  case TG_ALU_scale: /* by k's whole part: if that is no number, the piece is of what is scaled */
     if (v[1].kind == NUMBER) return scaled(w, v[0], (int)floor(v[1].number));
-    return v[1].kind == TERM && w->terms[v[1].term].is_k ? v[0] : unknown(-INFINITY, INFINITY);
+    if (v[1].kind != TERM || !w->terms[v[1].term].is_k) return unknown(-INFINITY, INFINITY);
+    return w->p->first == w->p->last ? scaled(w, v[0], w->p->first) : v[0];
   case TG_ALU_mantissa:
     return w->p->has_exponent ? w->registers[TERMS - 1] : scaled(w, v[0], -exponent_of(w, v[0]));
   case TG_ALU_exponent: return exponent(w, v[0]);
@@ -432,7 +434,7 @@ static void print_piece(const piece *p, const char *text, bool with_gappa, bool 
   value result = walk_function(w, p, &arena, NO_DEFECT, 0);
   size_t place = place_of(w, planted_defect, result);
   if (planted_defect && place < w->mc.count) result = walk_function(w, p, &arena, planted_defect, place);
-  printf("%s %s %s %a %d %d %a %s\n", p->relative ? "relative" : "piece", p->function->name,
+  printf("%s %s %s %a %d %d %a %s\n", p->relative ? "relative" : "piece", p->name,
          p->accuracy == TG_MC_SINGLE ? "fp32" : "narrow", p->function->bound,
          w->mc.ops[w->mc.count - 1].alu == TG_ALU_scale, p->ulp, p->truth, text);
   if (with_gappa) print_gappa(w, result);
@@ -585,18 +587,65 @@ static double root_error(double m, double y) { return m * y * y - 1; }
 static double quarter_error(double m, double y) { return m / 4 * y * y - 1; }
 static uint32_t quarter_seed(uint32_t a) { return tg_rsqseed(a - (2u << 23)); }
 
-static void prove(piece p) {
-  const char *function = p.function->name;
-  if (!strcmp(function, "exp")) prove_exp(p);
-  if (!strcmp(function, "log")) prove_log(p);
-  if (!strcmp(function, "tanh")) prove_low(p, 0.55f, 0.25f, 1, "tanh(_x_)");
-  if (!strcmp(function, "erf")) prove_low(p, 0.9f, 0.6f, 1, "erf(_x_)");
-  if (!strcmp(function, "elu")) prove_low(p, 0.7f, 0.25f, -1, "expm1(_x_)");
-  if (!strcmp(function, "reciprocal")) prove_seeded(p, 1, 2, 256, reciprocal_error, "1 / (1 - _x_)", rcpseed);
-  if (!strcmp(function, "sqrt") || !strcmp(function, "rsqrt")) {
-    prove_seeded(p, 1, 2, 128, root_error, "1 / sqrt(1 + _x_)", rsqseed);
-    prove_seeded(p, 2, 4, 128, quarter_error, "1 / sqrt(1 + _x_)", quarter_seed);
+/* e^x - 1 below its polynomial's limit, by multiples k of 1/32: as far down as the result is above -1 by more than an ulp. */
+static void prove_elu_below(piece p) {
+  static const double widest = 0.010845, half = 0.01084; /* half a step of k, and what rounds to it */
+  double limit = above(p.accuracy == TG_MC_SINGLE ? 0.7f : 0.25f);
+  p.from = -widest, p.to = widest, p.truth = 1;
+  p.error = "2^k * exp(_x_ - k * d) - 1";
+  for (int k = -25 * STEPS; k * M_LN2 / STEPS - half < -limit; k++) {
+    double middle = k * M_LN2 / STEPS;
+    p.first = p.last = (int)floor((double)k / STEPS), p.entry = k - p.first * STEPS;
+    p.low = (double)(float)(middle - half), p.high = (double)(float)fmin(middle + half, -limit);
+    p.ulp = ulp_of(expm1(p.high));
+    char text[64];
+    snprintf(text, sizeof text, "k = %g", (double)k / STEPS);
+    print_piece(&p, text, true, true);
   }
+}
+
+static void prove_tanh(piece p) { prove_low(p, 0.55f, 0.25f, 1, "tanh(_x_)"); }
+static void prove_erf(piece p) { prove_low(p, 0.9f, 0.6f, 1, "erf(_x_)"); }
+static void prove_elu(piece p) { prove_low(p, 0.7f, 0.25f, -1, "expm1(_x_)"); }
+static void prove_reciprocal(piece p) {
+  prove_seeded(p, 1, 2, 256, reciprocal_error, "1 / (1 - _x_)", rcpseed);
+}
+static void prove_root(piece p) {
+  prove_seeded(p, 1, 2, 128, root_error, "1 / sqrt(1 + _x_)", rsqseed);
+  prove_seeded(p, 2, 4, 128, quarter_error, "1 / sqrt(1 + _x_)", quarter_seed);
+}
+
+static const struct {
+  const char *name, *function;
+  void (*prove)(piece p);
+} proofs[] = {
+    {"exp", "exp", prove_exp},
+    {"log", "log", prove_log},
+    {"tanh", "tanh", prove_tanh},
+    {"erf", "erf", prove_erf},
+    {"elu", "elu", prove_elu},
+    {"elu_below", "elu", prove_elu_below},
+    {"sqrt", "sqrt", prove_root},
+    {"rsqrt", "rsqrt", prove_root},
+    {"reciprocal", "reciprocal", prove_reciprocal},
+};
+enum { PROOFS = sizeof proofs / sizeof *proofs };
+
+static const measured_function *function_named(const char *wanted) {
+  for (int i = 0; i < measured_function_count; i++)
+    if (!strcmp(measured_functions[i].name, wanted)) return &measured_functions[i];
+  tg_die("no function %s", wanted);
+  return NULL;
+}
+
+static void prove(const char *wanted) {
+  for (int i = 0; i < PROOFS; i++)
+    if (!strcmp(proofs[i].name, wanted)) {
+      piece p = {.name = wanted, .function = function_named(proofs[i].function)};
+      for (p.accuracy = TG_MC_SINGLE; p.accuracy <= TG_MC_NARROW; p.accuracy++) proofs[i].prove(p);
+      return;
+    }
+  tg_die("no proof of %s", wanted);
 }
 
 int main(int count, char **names) {
@@ -605,11 +654,7 @@ int main(int count, char **names) {
       planted_defect = OTHER_CONSTANT;
     else if (!strcmp(names[n], "--dropped-term"))
       planted_defect = DROPPED_TERM;
-  for (int i = 0; i < measured_function_count; i++) {
-    piece p = {.function = &measured_functions[i]};
-    for (int n = 1; n < count; n++)
-      if (!strcmp(names[n], p.function->name))
-        for (p.accuracy = TG_MC_SINGLE; p.accuracy <= TG_MC_NARROW; p.accuracy++) prove(p);
-  }
+  for (int n = 1; n < count; n++)
+    if (names[n][0] != '-') prove(names[n]);
   return 0;
 }
