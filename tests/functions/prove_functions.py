@@ -9,6 +9,7 @@ results, with the rounding of the store, within 1 ulp.
 
 Exit status 77: Sollya or Gappa is missing.
 """
+import math
 import re
 import shutil
 import subprocess
@@ -134,7 +135,7 @@ def main():
         try:
             for kind, error, bound, worst in results(listed):
                 bad |= error > bound
-                print(f"{function} {kind} {float(error):.3f} of {float(bound):g} ulp{': TOO MUCH' if error > bound else ''}; in ulp of FP32 "
+                print(f"{function} {kind} {math.ceil(error * 1000) / 1000:.3f} of {float(bound):g} ulp{': TOO MUCH' if error > bound else ''}; in ulp of FP32 "
                       f"roundings {float(worst.lost):.3f}, polynomial {float(worst.missed):.3f}, at {worst.text}; {len(listed)} pieces")
         except Unproved as why:
             print(f"{function}: not proved. {why}")
