@@ -4,7 +4,7 @@
 // cases the two are so far apart that the smaller one is below an eighth of the larger one's last place, or there is no product:
 // Distance = -27 is that and all below, ProductW + 3 that and all above, ProductW + 4 the product 0. What is that small rounds as a
 // sixteenth of the last place does: no number of FP32, and nothing halfway between two, lies between the larger one and an eighth
-// of its last place beside it. Products of 24 bits are those of narrow operands, of 48 bits FP32's; that they are exact, with the
+// of its last place beside it. Products of 24 bits are those of BF16, FP16 and TF32, of 48 bits FP32's; that they are exact, with the
 // leading one in one of the two top bits, is prove_product's. The registers hold anything when the two come, so it is for all time.
 // modules: fp_pkg fma_add
 // cases: ProductW=24 Distance=-27..28
