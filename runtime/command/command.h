@@ -66,6 +66,9 @@ tg_status tg_check_reports(tg_context *context);
 /* TG_INVALID: a file that an option writes is one that the command line names to be read, or is written by another option,
  * too; by device and inode, links followed. */
 tg_status tg_check_overwriting(tg_context *context);
+/* The same of a file in a folder that `option` writes to, and of a file that is read for what another file says. */
+tg_status tg_check_unread(tg_context *context, tg_option_id option, const char *path);
+tg_status tg_check_unwritten(tg_context *context, const char *path);
 /* Makes a folder that may be there. */
 tg_status tg_make_folder(tg_context *context, const char *folder);
 

@@ -4,6 +4,7 @@
 #include "runtime/draw.h"
 #include "runtime/inspect.h"
 #include "runtime/inspect_casts.h"
+#include "runtime/json_text.h"
 #include "runtime/report/report.h"
 #include "runtime/zoo.h"
 
@@ -118,5 +119,11 @@ tg_status tg_command_zoo(tg_context *context) {
   tg_status status = tg_one_operand(context, &name);
   if (!status) status = needs_output(context, &path);
   if (!status) status = tg_zoo_build(&context->arena, name, &options, &graph, &context->diag);
-  return status ? status : tg_onnx_write(path, graph, &context->diag);
+  if (!status) status = tg_onnx_write(path, graph, &context->diag);
+  if (!status && context->json) {
+    json_t *written = json_pack("{s:o, s:o}", "name", tg_json_text(name), "file", tg_json_text(path));
+    tg_print_json(written);
+    json_decref(written);
+  }
+  return status;
 }

@@ -36,21 +36,41 @@ static bool reads(tg_context *context, const struct stat *written) {
   return false;
 }
 
+/* The one line of all of these. */
+static tg_status refuse(tg_context *context, tg_option_id option, const char *path) {
+  return tg_fail(&context->diag, TG_INVALID, "--%s: \"%s\" is read, and would be overwritten",
+                 tg_option_get(option)->name, path);
+}
+
+tg_status tg_check_unread(tg_context *context, tg_option_id option, const char *path) {
+  struct stat info;
+  return is_file(path, &info) && reads(context, &info) ? refuse(context, option, path) : TG_OK;
+}
+
+tg_status tg_check_unwritten(tg_context *context, const char *path) {
+  const tg_options *o = &context->options;
+  struct stat info;
+  if (!is_file(path, &info)) return TG_OK;
+  for (int i = 0; i < TG_OPTION_COUNT; i++)
+    for (size_t v = 0; tg_option_is_written(tg_option_get((tg_option_id)i)) && v < o->counts[i]; v++)
+      if (is_same(&info, o->values[i][v])) return refuse(context, (tg_option_id)i, o->values[i][v]);
+  return TG_OK;
+}
+
 typedef struct output {
-  const char *option, *path;
+  tg_option_id option;
+  const char *path;
   struct stat info;
   bool there; /* a regular file stands there */
 } output;
 
 static tg_status check_output(tg_context *context, const output *before, size_t count, const output *one) {
-  if (one->there && reads(context, &one->info))
-    return tg_fail(&context->diag, TG_INVALID, "--%s: \"%s\" is read, and would be overwritten", one->option,
-                   one->path);
+  if (one->there && reads(context, &one->info)) return refuse(context, one->option, one->path);
   for (size_t i = 0; i < count; i++)
     if (one->there && before[i].there ? is_same(&one->info, before[i].path)
                                       : !strcmp(one->path, before[i].path))
-      return tg_fail(&context->diag, TG_INVALID, "--%s: \"%s\" is written by --%s, too", one->option,
-                     one->path, before[i].option);
+      return tg_fail(&context->diag, TG_INVALID, "--%s: \"%s\" is written by --%s, too",
+                     tg_option_get(one->option)->name, one->path, tg_option_get(before[i].option)->name);
   return TG_OK;
 }
 
@@ -61,7 +81,7 @@ tg_status tg_check_overwriting(tg_context *context) {
   for (int i = 0; i < TG_OPTION_COUNT; i++) {
     const tg_option_info *info = tg_option_get((tg_option_id)i);
     for (size_t v = 0; tg_option_is_written(info) && v < o->counts[i]; v++) {
-      output one = {.option = info->name, .path = o->values[i][v]};
+      output one = {.option = (tg_option_id)i, .path = o->values[i][v]};
       if (!*one.path || tg_output_is_standard(one.path)) continue;
       one.there = is_file(one.path, &one.info);
       if (!one.there && !stat(one.path, &one.info)) continue; /* devices and pipes are written as they are */

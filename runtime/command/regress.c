@@ -23,12 +23,25 @@ static tg_status find_command(tg_regress *r) {
   return TG_OK;
 }
 
+/* No option writes over the models of the suite, nor over the files that its cases name. */
+static tg_status check_outputs(tg_regress *r) {
+  for (size_t i = 0; i < r->suite.case_count; i++) {
+    const tg_case *c = &r->suite.cases[i];
+    if (c->model->file && tg_check_unwritten(r->context, tg_suite_reach(&r->suite, c->model->file)))
+      return TG_INVALID;
+    for (size_t f = 0; f < c->files.count; f++)
+      if (tg_check_unwritten(r->context, tg_suite_reach(&r->suite, c->files.word[f]))) return TG_INVALID;
+  }
+  return TG_OK;
+}
+
 static tg_status load(tg_regress *r) {
   const tg_options *o = options(r);
   const char *path;
   uint64_t seed = tg_option_number(o, TG_OPT_SEED, 0);
   tg_status status = tg_one_operand(r->context, &path);
   if (!status) status = tg_suite_load(path, tg_given(o, TG_OPT_SEED) ? &seed : NULL, &r->suite, diag(r));
+  if (!status) status = check_outputs(r);
   if (!status) status = find_command(r);
   if (status) return status;
   const char *own = *r->suite.baseline == '/'

@@ -38,18 +38,36 @@ static tg_status check(tg_context *context, const tg_session_run_options *run) {
   return tg_check_numerics(context) ? TG_INVALID : tg_check_reports(context);
 }
 
+/* Of each output, in --output-dir. */
+static const char **output_files(tg_context *context, const tg_session *session) {
+  const char *folder = tg_option_text(&context->options, TG_OPT_OUTPUT_DIR, "");
+  int count = tg_session_output_count(session);
+  const char **taken = TG_NEW_ARRAY(&context->arena, const char *, (size_t)count + 1),
+             **files = TG_NEW_ARRAY(&context->arena, const char *, (size_t)count + 1);
+  for (int i = 0; i < count; i++)
+    files[i] = tg_tensor_file(&context->arena, folder, tg_session_output(session, i)->name, taken, i);
+  return files;
+}
+
+/* Before the run: no output takes the place of what is read. */
+static tg_status check_output_files(tg_context *context, const tg_session *session) {
+  if (!tg_given(&context->options, TG_OPT_OUTPUT_DIR)) return TG_OK;
+  const char **files = output_files(context, session);
+  for (int i = 0; i < tg_session_output_count(session); i++)
+    if (tg_check_unread(context, TG_OPT_OUTPUT_DIR, files[i])) return TG_INVALID;
+  return TG_OK;
+}
+
 static tg_status write_outputs(tg_context *context, const tg_session *session) {
   const char *folder = tg_option_text(&context->options, TG_OPT_OUTPUT_DIR, NULL);
   if (!folder) return TG_OK;
   if (tg_make_folder(context, folder)) return TG_INVALID;
-  int count = tg_session_output_count(session);
-  const char **taken = TG_NEW_ARRAY(&context->arena, const char *, (size_t)count + 1);
-  for (int i = 0; i < count; i++) {
+  const char **files = output_files(context, session);
+  for (int i = 0; i < tg_session_output_count(session); i++) {
     const tg_tensor_info *info = tg_session_output(session, i);
     const void *data = tg_session_output_elements(session, i);
-    const char *path = tg_tensor_file(&context->arena, folder, info->name, taken, i);
     if (!data) continue;
-    tg_status status = tg_npy_write(path, info->dtype, info->rank, info->dims, data, &context->diag);
+    tg_status status = tg_npy_write(files[i], info->dtype, info->rank, info->dims, data, &context->diag);
     if (status) return status;
   }
   return TG_OK;
@@ -160,6 +178,7 @@ tg_status tg_command_run(tg_context *context) {
   tg_status status = check(context, &run);
   if (!status) status = trace_window(context, &run);
   if (!status) status = tg_open_session(context, &session);
+  if (!status) status = check_output_files(context, session);
   if (!status) status = execute(context, session, &run);
   tg_session_close(session);
   return status;

@@ -95,7 +95,8 @@ static tg_status write_gradients(training *t) {
     float *data = TG_NEW_ARRAY(&scratch, float, (size_t)info->count + 1);
     if (tg_trainer_read_gradient(trainer, i, data)) {
       const char *path = tg_tensor_file(&context->arena, folder, info->name, taken, files++);
-      status = tg_npy_write(path, TG_F32, info->rank, info->dims, data, &context->diag);
+      status = tg_check_unread(context, TG_OPT_SAVE_GRADS, path);
+      if (!status) status = tg_npy_write(path, TG_F32, info->rank, info->dims, data, &context->diag);
     }
     tg_arena_release(&scratch);
   }

@@ -143,6 +143,8 @@ TG_TEST(command, help_version_and_list) {
   o = tegula("--version");
   EXPECT_EQ(o->status, 0);
   EXPECT_HAS(o->out, "tegula ");
+  o = tegula("zoo gemm --json -o said.onnx");
+  EXPECT_HAS(o->out, "\"file\": \"said.onnx\"");
   o = tegula("zoo --list");
   EXPECT_HAS(o->out, "lenet");
 }

@@ -278,11 +278,26 @@ TG_TEST(command, what_is_read_is_not_written_over) {
       "sweep kept.onnx --csv kept.onnx",
       "tune kept.onnx --max-error 1 -o kept.onnx",
       "regress kept.onnx --baseline hard.onnx --update-baseline",
+      "regress kept.yaml --html kept.onnx",
+      "regress kept.yaml --junit link.onnx",
+      "regress kept.yaml --trends --html ./values.npy",
+      "run gemm.onnx --arch tiny --golden C=outputs/C.npy --output-dir outputs",
+      "run gemm.onnx --arch tiny --golden C=values.npy --output-dir outputs",
+      "train square.onnx --arch tiny --data values.npy --labels values.npy --loss mse --batch 4 --steps 1 "
+      "--save-grads grads",
   };
   small_models();
   EXPECT_EQ(shell("cp gemm.onnx kept.onnx && ln -s kept.onnx link.onnx && ln -s kept.onnx kept.json && "
                   "ln kept.onnx hard.onnx && ln kept.onnx hard.npz && ln kept.onnx hard.json && "
                   "ln kept.onnx hard.yaml"),
+            0);
+  EXPECT_EQ(tegula("zoo gemm --m 4 --n 8 --k 8 --constant-b -o square.onnx")->status, 0);
+  EXPECT_EQ(tegula("run gemm.onnx --arch tiny -q --output-dir outputs")->status, 0);
+  EXPECT_EQ(shell("ln outputs/C.npy values.npy && cp values.npy values.old && mkdir grads && ln values.npy "
+                  "grads/B.npy && "
+                  "printf 'suite: kept\\nmodels:\\n  - {file: kept.onnx, inputs: {A: "
+                  "values.npy}}\\nflags:\\n  - mp0: {flags: "
+                  "\"\"}\\n' > kept.yaml"),
             0);
   int before = files_here();
   for (size_t i = 0; i < sizeof lines / sizeof *lines; i++) {
@@ -291,7 +306,7 @@ TG_TEST(command, what_is_read_is_not_written_over) {
     if (o->status != 2 || !said || strchr(o->err, '\n') != o->err + strlen(o->err) - 1)
       tg_test_fail(__FILE__, __LINE__, "%s: %d, %s", lines[i], o->status, o->err);
   }
-  EXPECT_EQ(shell("cmp gemm.onnx kept.onnx"), 0);
+  EXPECT_EQ(shell("cmp gemm.onnx kept.onnx && cmp values.npy values.old"), 0);
   EXPECT_EQ(files_here(), before);
   EXPECT_EQ(tegula("inspect gemm.onnx --dot /dev/null --export /dev/null")->status, 0);
   EXPECT_EQ(tegula("compile gemm.onnx --arch tiny -o again.tgb")->status, 0);
