@@ -14,7 +14,7 @@ import os
 import re
 import xml.etree.ElementTree as xml
 
-COUNTS = re.compile(r"^(?:[\w ]{1,40}: )?\d[\d,]* (?:of|tests|programs|graphs|inputs|calls|sections|runs)\b.*$|^seed \d+: .*$", re.MULTILINE)
+COUNTS = re.compile(r"^(?:[\w ]{1,40}: )?\d[\d,]* (?:of|tests|programs|graphs|inputs|calls|sections|runs|command lines)\b.*$|^seed \d+: .*$", re.MULTILINE)
 MOST_COUNTS = 3
 
 
