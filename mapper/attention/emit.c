@@ -144,8 +144,8 @@ static tg_status emit(tg_compile *c, const tg_kernel *kernel) {
   const char *name = tg_kernel_name(c, kernel);
   bool good = tg_describe_attention(c, kernel, &a); /* as when it was formed */
   tg_build_begin(&e.b, c, name);
-  if (!good || !open_channels(&e))
-    return tg_fail(c->diag, TG_INVALID, "%s: the scratchpads are too small", name);
+  if (!good) return tg_fail(c->diag, TG_INVALID, "%s: it is not one section on this architecture", name);
+  if (!open_channels(&e)) return TG_INVALID; /* which says how many banks it needs */
   add_inputs(&e);
   tg_attention_plan_results(&e.b, c, &a.grid, &e.results, &a.out, a.out_kind, tg_attention_width(c->m, &a),
                             (uint32_t)a.context.n, &e.channels[TG_ROLE_CONTEXT],

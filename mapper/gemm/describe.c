@@ -53,8 +53,10 @@ static tg_status describe_fused(tg_compile *c, const tg_kernel *kernel, const tg
   int streams = 1 + out->epilogue_operand_count + out->outs + (out->partials > 1 || out->second);
   if (kernel->column_sums) streams += tg_gemm_fit_column_sums(out, TG_STREAMS - streams);
   if (streams > TG_STREAMS)
-    return tg_fail(c->diag, TG_INVALID, "node \"%s\": what follows it reads too many tensors",
-                   out->node->name);
+    return tg_fail(
+        c->diag, TG_INVALID,
+        "node \"%s\": what follows it reads too many tensors: it needs %d streams of a VOP, the array has %d",
+        out->node->name, streams, TG_STREAMS);
   tg_status status = tg_gemm_walk_operands(c, kernel, image, out);
   return status ? status : tg_gemm_measure_drain(c, kernel, out);
 }

@@ -263,8 +263,7 @@ tg_status tg_gemm_emit_section(emission *e, const char *name, int64_t product) {
   e->b.members = e->t.ring ? 1 : e->t.members;
   e->b.half_store = e->g->prologue.stored;
   e->operands.vector_count = e->operands.block_count = 0;
-  if (!open_channels(e))
-    return tg_fail(e->c->diag, TG_INVALID, "node \"%s\": the scratchpads are too small", e->g->node->name);
+  if (!open_channels(e)) return TG_INVALID; /* which says how many banks it needs */
   tg_gemm_find_idle(e);
   tg_gemm_allocate_bases(e, product);
   plan_egress(e);

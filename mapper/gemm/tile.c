@@ -345,7 +345,7 @@ void tg_search_tiling(const tg_compile *c, const tg_gemm *gemm, tg_gemm_candidat
     out->rank[out->count] = s.apart_rank;
     out->tiling[out->count++] = s.apart;
   }
-  *out_lacks = s.lacks;
+  *out_lacks = s.lacks.of ? s.lacks : s.no_share;
   if (!s.found) return;
   /* Where tilings are randomized, or sums are chosen among by more than their estimates, there is one. */
   if (c->options.any_tiling || gemm->partials > 1) out->count = 1, out->tiling[0] = s.best;

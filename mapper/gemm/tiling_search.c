@@ -174,27 +174,35 @@ void tg_search_consider(search *s, tg_gemm_tiling t, tg_resident resident) {
     consider_second(s, t);
 }
 
+/* Does so much of a drain tile fit a tile's share of a store memory? If nothing was found yet, what lacks is kept. */
+static bool has_share(search *s, uint32_t flits) {
+  if (flits <= s->share) return true;
+  if (!s->found) tg_shortage_note(&s->no_share, "flits of a tile's share of a store memory", flits, s->share);
+  return false;
+}
+
 /* Rows that leave at once, in whole blocks that column sums are of, or the largest part of one that all of it
  * consists of, of rows of `flits` in all results. */
-static uint32_t whole_blocks_out(const search *s, uint32_t nt, uint32_t flits) {
+static uint32_t whole_blocks_out(search *s, uint32_t nt, uint32_t flits) {
   const tg_gemm_column_sums *column_sums = &s->g->column_sums;
   uint32_t block = (uint32_t)column_sums->block,
            column_sum = (uint32_t)column_sums->count * tg_kind_flits(s->m, TG_STREAM_FP32, nt);
-  if (s->share < column_sum + flits) return 0;
+  if (!has_share(s, column_sum + flits)) return 0;
   uint32_t rows = (s->share - column_sum) / flits;
   if (rows >= block) return s->share / (column_sum + block * flits) * block;
   while (block % rows) rows--;
   return rows;
 }
 
-uint32_t tg_search_rows_out(const search *s, uint32_t nt) {
+uint32_t tg_search_rows_out(search *s, uint32_t nt) {
   uint32_t widest = 1;
   for (int k = 0; k < s->g->outs; k++) {
     uint32_t flits = tg_kind_flits(s->m, s->g->out_kind[k], nt);
     if (widest < flits) widest = flits;
   }
   uint32_t outs = (uint32_t)s->g->outs;
-  return s->g->column_sums.count ? whole_blocks_out(s, nt, widest * outs) : s->share / outs / widest;
+  if (s->g->column_sums.count) return whole_blocks_out(s, nt, widest * outs);
+  return has_share(s, widest * outs) ? s->share / outs / widest : 0;
 }
 
 uint32_t tg_search_rows_sent(uint32_t rows, uint32_t row_flits, uint32_t most) {

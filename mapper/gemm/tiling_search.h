@@ -22,7 +22,8 @@ typedef struct tg_tiling_search {
   tg_gemm_tiling apart;    /* the best one that must be clearly faster, */
   double apart_rank;       /* and its rank; 0: there is none */
   uint32_t considered, fitting;
-  tg_shortage lacks; /* until something fits: what the closest tiling lacks */
+  tg_shortage lacks;    /* until something fits: what the closest tiling lacks */
+  tg_shortage no_share; /* and what keeps those from being one that store memories have no room for */
 } tg_tiling_search;
 
 /* The tiling of least estimated time that fits, and others that come near; none fits: `out_lacks` says what the closest one
@@ -38,7 +39,7 @@ bool tg_search_chunks_share_out(const tg_params *m, const tg_gemm *gemm, const t
 /* May all chunks of B be there for all passes over rows, were they loaded before the first one? */
 bool tg_search_may_hold_whole_b(const tg_params *m, const tg_gemm *gemm, const tg_gemm_tiling *t);
 /* Rows of `nt` elements that leave at once; each result has its part of the room at the AGCU. */
-uint32_t tg_search_rows_out(const tg_tiling_search *s, uint32_t nt);
+uint32_t tg_search_rows_out(tg_tiling_search *s, uint32_t nt);
 /* Of `rows` rows the most that divide them and leave in at most `most` flits; 0: there are none. */
 uint32_t tg_search_rows_sent(uint32_t rows, uint32_t row_flits, uint32_t most);
 

@@ -26,6 +26,8 @@ typedef struct planner {
 
 static uint64_t align(uint64_t bytes) { return (bytes + 63) & ~63ull; }
 
+#define MOST_BYTES (1ull << 38) /* of a tensor */
+
 /* A tensor with the value's type; TG_INVALID if its size does not fit an address. */
 static tg_status new_tensor(tg_compile *c, const tg_value *value, tg_role role, const char *name,
                             int *out_index) {
@@ -37,8 +39,10 @@ static tg_status new_tensor(tg_compile *c, const tg_value *value, tg_role role, 
   uint64_t bytes = tg_storage_bytes(tensor->storage);
   for (int d = 0; d < value->rank; d++) {
     tensor->dims[d] = value->dims[d].size;
-    if (__builtin_mul_overflow(bytes, (uint64_t)value->dims[d].size, &bytes) || bytes > 1ull << 38)
-      return tg_fail(c->diag, TG_INVALID, "tensor \"%s\" does not fit in the device memory", name);
+    if (__builtin_mul_overflow(bytes, (uint64_t)value->dims[d].size, &bytes) || bytes > MOST_BYTES)
+      return tg_fail(c->diag, TG_INVALID,
+                     "tensor \"%s\" does not fit in the device memory: it has more than %llu bytes", name,
+                     MOST_BYTES);
   }
   tensor->bytes = bytes;
   *out_index = (int)c->program->tensor_count - 1;

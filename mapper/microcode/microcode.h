@@ -73,6 +73,9 @@ void tg_mc_simplify_comparisons(tg_mc *mc, int constants);
 /* Would tg_mc_pack find room? `out_lengths`, if not NULL: words of each segment. */
 bool tg_mc_fits(tg_mc *mc, const tg_params *m, int *out_lengths);
 
+/* The same, and TG_INVALID with what does not suffice. */
+tg_status tg_mc_check(tg_mc *mc, const tg_params *m, tg_diag *diag);
+
 /* Packs into words, assigns registers and appends to every tile of the section, setting seg_begin and seg_len
  * of `vop`. TG_INVALID if registers, words or constants do not suffice. */
 tg_status tg_mc_pack(tg_mc *mc, tg_program *program, uint32_t section, tg_vx_instr *vop, tg_diag *diag);

@@ -144,11 +144,17 @@ typedef struct layout {
 
 static tg_status lay_out(tg_mc *mc, const tg_params *m, layout *out, tg_diag *diag) {
   int own = mc->table ? TG_MC_TABLE : (int)m->vx_constants;
+  if (mc->constant_count == TG_MC_CONSTANTS && mc->overflow)
+    return tg_fail(diag, TG_INVALID, "it needs more than %d vector constants, the array has %u",
+                   TG_MC_CONSTANTS, m->vx_constants);
   if (mc->overflow) return tg_fail(diag, TG_INVALID, "it needs more vector constants than there are");
   int constants = mc->table ? TG_MC_CONSTANTS : mc->constant_count; /* a table takes the upper half of all */
-  if (mc->constant_count > own || constants > (int)m->vx_constants)
-    return tg_fail(diag, TG_INVALID, "it needs %d vector constants%s, the array has %u", mc->constant_count,
-                   mc->table ? " and a table of 32" : "", m->vx_constants);
+  if (mc->table && mc->constant_count > own)
+    return tg_fail(diag, TG_INVALID, "it needs %d vector constants beside a table, the array has %d",
+                   mc->constant_count, TG_MC_TABLE);
+  if (constants > (int)m->vx_constants)
+    return tg_fail(diag, TG_INVALID, "it needs %d vector constants%s, the array has %u", constants,
+                   mc->table ? ", the upper half of them for a table" : "", m->vx_constants);
   tg_mc_simplify_comparisons(mc, own);
   *out = (layout){.lives = TG_NEW_ARRAY(mc->arena, life, (size_t)mc->registers + 1)};
   int *ready = TG_NEW_ARRAY(mc->arena, int, (size_t)mc->registers + 1), globals = 0;
@@ -170,6 +176,11 @@ static tg_status lay_out(tg_mc *mc, const tg_params *m, layout *out, tg_diag *di
     if (globals >= TG_VX_REGS || !assign_registers(mc, out->lives, q, out->length[q], globals))
       return tg_fail(diag, TG_INVALID, "it needs more than %d vector registers", TG_VX_REGS);
   return TG_OK;
+}
+
+tg_status tg_mc_check(tg_mc *mc, const tg_params *m, tg_diag *diag) {
+  layout at;
+  return lay_out(mc, m, &at, diag);
 }
 
 bool tg_mc_fits(tg_mc *mc, const tg_params *m, int *out_lengths) {

@@ -24,6 +24,7 @@ typedef struct tiling {
 enum { INDICES, ROWS, INDICES_AWAY, ROWS_AWAY, CHANNELS };
 enum { STAGE_INDICES, STAGE_ARRIVALS, STAGE_ROWS };
 enum { NEST_ROWS, NESTS };
+enum { MOST_STRETCHES = (1 << 20) - 1, MOST_TAKEN = (1 << 20) - 1 };
 
 typedef struct gather {
   tg_build b;
@@ -35,7 +36,14 @@ typedef struct gather {
 
 /* ---- cutting */
 
-static bool cut(const tg_params *m, int64_t count, int64_t columns, uint32_t bytes, tiling *t) {
+/* False, with what there is not enough of. */
+static bool short_of(tg_shortage *out_lacks, const char *of, uint64_t needed, uint32_t available) {
+  tg_shortage_note(out_lacks, of, needed, available);
+  return false;
+}
+
+static bool cut(const tg_params *m, int64_t count, int64_t columns, uint32_t bytes, tiling *t,
+                tg_shortage *out_lacks) {
   uint32_t elements = tg_flit_bytes(m) / bytes, tiles = tg_tiles(m),
            most = (uint32_t)tg_max(m->rows, m->cols);
   *t = (tiling){.line = (most + 1) / 2};
@@ -44,7 +52,10 @@ static bool cut(const tg_params *m, int64_t count, int64_t columns, uint32_t byt
   int64_t each = tg_div_up(count, tiles);
   reserved = (uint32_t)tg_min(reserved, tg_div_up(each, m->p));
   uint32_t banks = tg_banks_for(m, reserved);
-  if (share < reserved + 2 || banks + 2 > m->banks) return false;
+  if (share < reserved + 2) /* which is one where a share has less than eight */
+    return short_of(out_lacks, "flits of a store memory", (uint64_t)t->line * (reserved + 2),
+                    tg_store_rows(m));
+  if (banks + 2 > m->banks) return short_of(out_lacks, "banks of a scratchpad", banks + 2, m->banks);
   t->slot = (share - reserved) / 2;
   uint32_t limit = (uint32_t)tg_min(t->slot, (uint64_t)((m->banks - banks) / 2) * tg_bank_rows(m));
   uint64_t flits = tg_div_up(columns, elements);
@@ -61,7 +72,9 @@ static bool cut(const tg_params *m, int64_t count, int64_t columns, uint32_t byt
   t->index_flits = tg_div_up(stretch, m->p);
   uint64_t stretches = ((uint64_t)count + (uint64_t)tiles * stretch - 1) / ((uint64_t)tiles * stretch);
   t->stretches = (uint32_t)stretches;
-  return t->rows && stretches < 1u << 20 && t->take < 1u << 20;
+  if (stretches > MOST_STRETCHES) return short_of(out_lacks, "stretches of rows", stretches, MOST_STRETCHES);
+  if (t->take > MOST_TAKEN) return short_of(out_lacks, "elements of a row", t->take, MOST_TAKEN);
+  return t->rows;
 }
 
 /* ---- channels and stages */
@@ -246,15 +259,16 @@ static tg_status emit(tg_compile *c, const tg_kernel *kernel) {
   tg_shortage lacks = {0};
   tg_stages stages;
   tg_build_begin(&g.b, c, name);
-  bool good = cut(c->m, g.count, g.columns, tg_value_bytes_each(table), &g.t);
+  bool good = cut(c->m, g.count, g.columns, tg_value_bytes_each(table), &g.t, &lacks);
   if (good) list_stages(c->m, &g.t, 0, &stages);
-  if (!good || !fits(c->m, &g.t, &stages, &lacks) || !open_channels(&g))
+  if (!good || !fits(c->m, &g.t, &stages, &lacks))
     return tg_fail(
         c->diag, TG_INVALID,
         "%s: %lld rows of %lld elements do not fit the scratchpads (%u banks of %u flits) and store "
         "memories (%u flits) of this architecture%s",
         name, (long long)g.count, (long long)g.columns, c->m->banks, tg_bank_rows(c->m), tg_store_rows(c->m),
         tg_shortage_text(c->arena, &lacks));
+  if (!open_channels(&g)) return TG_INVALID; /* which says how many banks it needs */
   g.table = tg_rows_open(&g.b, tg_place_of(c, table));
   g.indices = tg_rows_open(&g.b, tg_place_of(c, tg_in(node, 1)));
   g.result = tg_rows_open(&g.b, tg_place_of(c, tg_out(node)));
@@ -275,9 +289,9 @@ static double cycles(tg_compile *c, const tg_kernel *kernel) {
   double row = (double)y->dims[1].size * tg_value_bytes_each(y), atoms = row < 64 ? 1 : row / 64;
   tiling t;
   tg_stages stages;
-  if (!cut(c->m, y->dims[0].size, y->dims[1].size, tg_value_bytes_each(y), &t)) return TG_NEVER;
-  list_stages(c->m, &t, atoms * tg_atom_cycles(c->m), &stages);
   tg_shortage unused = {0};
+  if (!cut(c->m, y->dims[0].size, y->dims[1].size, tg_value_bytes_each(y), &t, &unused)) return TG_NEVER;
+  list_stages(c->m, &t, atoms * tg_atom_cycles(c->m), &stages);
   if (!fits(c->m, &t, &stages, &unused)) return TG_NEVER;
   tg_port_time tile = tg_stages_port(&stages, TG_SIDE_WEST);
   return TG_SECTION_CYCLES + (double)y->dims[0].size / t.rows * (tile.load + tile.drain) / tg_agcus(c->m);

@@ -236,12 +236,13 @@ static tg_status emit_strips(tg_compile *c, const tg_kernel *kernel, int64_t fir
                .first = first};
   tg_shortage lacks = {0};
   tg_build_begin(&s.b, c, name);
-  if (!tg_tile_scatter(c->m, s.count, s.columns - first, &s.t, &lacks) || !open_channels(&s))
+  if (!tg_tile_scatter(c->m, s.count, s.columns - first, &s.t, &lacks))
     return tg_fail(
         c->diag, TG_INVALID,
         "%s: sums of rows do not fit the scratchpads (%u banks of %u flits) and store memories (%u flits) of "
         "this architecture%s",
         name, c->m->banks, tg_bank_rows(c->m), tg_store_rows(c->m), tg_shortage_text(c->arena, &lacks));
+  if (!open_channels(&s)) return TG_INVALID; /* which says how many banks it needs */
   s.updates = tg_rows_open(&s.b, tg_place_of(c, tg_in(node, 0)));
   s.indices = tg_rows_open(&s.b, tg_place_of(c, tg_in(node, 1)));
   s.result = tg_rows_open(&s.b, tg_place_of(c, tg_out(node)));

@@ -23,6 +23,7 @@ uint64_t tg_channels_banks(const tg_params *m, const tg_channel_plan *plans, int
 }
 
 bool tg_channels_place(tg_build *b, const tg_channel_plan *plans, int count, tg_channel *channels) {
+  if (!tg_build_has_banks(b, tg_channels_banks(b->m, plans, count))) return false;
   for (int i = 0; i < count; i++) {
     const tg_room *room = &plans[i].room;
     b->planned_bases += plans[i].bases;

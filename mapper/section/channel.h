@@ -63,7 +63,7 @@ tg_semaphores tg_channels_semaphores(const tg_params *m, const tg_channel_plan *
 /* Banks of the rings, more than there are if one buffer has more rows than the scratchpad. */
 uint64_t tg_channels_banks(const tg_params *m, const tg_channel_plan *plans, int count);
 
-/* Gives the rings their banks, in this order; false: these do not suffice. */
+/* Gives the rings their banks, in this order; false: these do not suffice, which refuses the model with how many it needs. */
 bool tg_channels_place(tg_build *b, const tg_channel_plan *plans, int count, tg_channel *channels);
 /* Gives out semaphores of channel number `channel`, of the ends that are named. */
 enum { TG_END_FULL = 1, TG_END_FREE = 2, TG_END_AGCU = 4 };

@@ -40,8 +40,12 @@ uint32_t tg_north_egress(const tg_params *m, tg_egress egress, uint32_t members)
 }
 
 uint32_t tg_egress_share(const tg_params *m, tg_egress egress, uint32_t members) {
+  return tg_store_rows(m) / tg_egress_parts(m, egress, members);
+}
+
+uint32_t tg_egress_parts(const tg_params *m, tg_egress egress, uint32_t members) {
   uint32_t west = tg_west_egress(m, egress), north = tg_north_egress(m, egress, members);
-  return tg_store_rows(m) / (west > north ? west : north) / 2;
+  return (west > north ? west : north) * 2;
 }
 
 uint32_t tg_egress_rank(tg_egress egress, uint32_t r, uint32_t col) {

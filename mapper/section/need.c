@@ -51,6 +51,12 @@ bool tg_need_fits(const tg_params *m, const tg_need *need) {
   return true;
 }
 
+void tg_shortage_note(tg_shortage *out, const char *of, uint64_t needed, uint32_t available) {
+  if (out->of && (double)needed / available >= (double)out->needed / out->available) return;
+  *out = (tg_shortage){
+      .of = of, .needed = needed > UINT32_MAX ? UINT32_MAX : (uint32_t)needed, .available = available};
+}
+
 /* What a need lacks is the limit that it exceeds the most. */
 void tg_need_note(const tg_params *m, const tg_need *need, tg_shortage *out) {
   static const char *const names[TG_LIMITS] = {
@@ -62,11 +68,7 @@ void tg_need_note(const tg_params *m, const tg_need *need, tg_shortage *out) {
     double times = (double)need->of[limit] / available(m, limit);
     if (times > most) most = times, worst = limit;
   }
-  if (out->of && most >= (double)out->needed / out->available) return;
-  uint64_t needed = need->of[worst];
-  *out = (tg_shortage){.of = names[worst],
-                       .needed = needed > UINT32_MAX ? UINT32_MAX : (uint32_t)needed,
-                       .available = available(m, worst)};
+  tg_shortage_note(out, names[worst], need->of[worst], available(m, worst));
 }
 
 const char *tg_shortage_text(tg_arena *arena, const tg_shortage *shortage) {

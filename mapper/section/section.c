@@ -69,6 +69,11 @@ uint32_t tg_banks_for(const tg_params *m, uint32_t rows) {
   return (rows + tg_bank_rows(m) - 1) / tg_bank_rows(m);
 }
 
+bool tg_build_has_banks(const tg_build *b, uint64_t more) {
+  uint64_t banks = b->bank + more;
+  return suffices(b, "banks of a scratchpad", banks > UINT32_MAX ? UINT32_MAX : (uint32_t)banks, b->m->banks);
+}
+
 bool tg_build_buffer(tg_build *b, uint32_t rows, uint32_t count, tg_buffer *out) {
   uint32_t banks = tg_banks_for(b->m, rows);
   *out = (tg_buffer){.base = b->bank * tg_bank_rows(b->m),
@@ -105,7 +110,7 @@ void tg_set_rotating(tg_row_operand *operand, const tg_buffer *buffer, uint32_t 
 }
 
 /* An instruction has four waits and four posts. What needs more is marked in the last one, by a value that no
- * program may have; tg_build_invoke finds it. */
+ * program may have; tg_build_invoke finds it. A slot that is asked for and taken is another one: no wait is lost. */
 enum { SLOTS = 4, NO_POST_KIND = 4 };
 
 static void one_too_many(int64_t *last, int64_t none) { *last = *last < none ? none : *last + 1; }
@@ -157,24 +162,22 @@ static void check_slots(const tg_build *b) {
 }
 
 void tg_set_wait(tg_instr *in, int slot, int sem, bool first_only) {
-  if (slot == TG_NEXT_SLOT) slot = tg_free_wait(in);
+  if (slot == TG_NEXT_SLOT || (slot < SLOTS && in->common.wait_on[slot])) slot = tg_free_wait(in);
   if (slot >= SLOTS) {
     one_too_many(&in->common.wait_on[SLOTS - 1], 2);
     return;
   }
-  assert(!in->common.wait_on[slot]);
   in->common.wait_on[slot] = 1;
   in->common.wait_sem[slot] = sem;
   in->common.wait_first[slot] = first_only;
 }
 
 void tg_set_post(tg_instr *in, int slot, int kind, uint32_t pos, int sem, bool last_only) {
-  if (slot == TG_NEXT_SLOT) slot = tg_free_post(in);
+  if (slot == TG_NEXT_SLOT || (slot < SLOTS && in->common.post_kind[slot])) slot = tg_free_post(in);
   if (slot >= SLOTS) {
     one_too_many(&in->common.post_kind[SLOTS - 1], NO_POST_KIND);
     return;
   }
-  assert(!in->common.post_kind[slot]);
   in->common.post_kind[slot] = kind;
   in->common.post_pos[slot] = pos;
   in->common.post_sem[slot] = sem;

@@ -72,6 +72,8 @@ int tg_north_credits(tg_build *b, int initial);
 typedef struct tg_buffer {
   uint32_t base, stride, rows, banks, count;
 } tg_buffer;
+/* Are there so many more banks? If not, the model is refused with how many the section needs. */
+bool tg_build_has_banks(const tg_build *b, uint64_t more);
 /* False if the banks do not suffice. */
 bool tg_build_buffer(tg_build *b, uint32_t rows, uint32_t count, tg_buffer *out);
 uint32_t tg_banks_for(const tg_params *m, uint32_t rows);
@@ -113,7 +115,8 @@ uint32_t tg_egress_rank(tg_egress egress, uint32_t r, uint32_t col);
 /* Tiles whose results leave by one west, or north, AGCU at most. `egress`, `members`: of tg_build. */
 uint32_t tg_west_egress(const tg_params *m, tg_egress egress);
 uint32_t tg_north_egress(const tg_params *m, tg_egress egress, uint32_t members);
-/* Flits of a drain tile at most, of all store ports together. */
+/* Drain tiles that a store memory has room for at a time, and flits of one at most, of all store ports together. */
+uint32_t tg_egress_parts(const tg_params *m, tg_egress egress, uint32_t members);
 uint32_t tg_egress_share(const tg_params *m, tg_egress egress, uint32_t members);
 /* Does a tile of the checkerboard use the west AGCU? */
 bool tg_egress_is_west(uint32_t r, uint32_t col);

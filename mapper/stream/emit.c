@@ -1,5 +1,6 @@
 /* A stream kernel's section: channels, loads, stores. */
 #include "mapper/expression/expression.h"
+#include "mapper/section/need.h"
 #include "mapper/stream/emission.h"
 
 typedef tg_stream_emission emission;
@@ -252,11 +253,12 @@ tg_status tg_emit_stream_kernel(tg_compile *c, const tg_kernel *kernel, const tg
   emission e = {.plan = plan, .repeat = repeat};
   const char *name = tg_kernel_name(c, kernel);
   tg_build_begin(&e.b, c, name);
-  if (!tg_tile_stream(c->m, plan, &e.t) || !allocate(&e))
-    return tg_fail(
-        c->diag, TG_INVALID,
-        "%s: a row of %u elements (window %u) does not fit in the scratchpads of this architecture", name,
-        plan->take, plan->window[0]);
+  tg_shortage lacks = {0};
+  if (!tg_tile_stream(c->m, plan, &e.t, &lacks))
+    return tg_fail(c->diag, TG_INVALID,
+                   "%s: a row of %u elements (window %u) does not fit this architecture%s", name, plan->take,
+                   plan->window[0], tg_shortage_text(c->arena, &lacks));
+  if (!allocate(&e)) return TG_INVALID; /* which says how many banks it needs */
   plan_egress(&e);
   allocate_bases(&e);
   tg_status status = tg_mc_pack_parts(mc, &plan->first_segments, plan->first_segments > 0, c->program,

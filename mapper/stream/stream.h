@@ -8,6 +8,8 @@
 #include "mapper/section/section.h"
 #include "mapper/section/walk.h"
 
+enum { TG_ROW_ELEMENTS = 1 << 20 }; /* of rows that are worked on as a whole, at most */
+
 typedef struct tg_stream_kernel {
   int inputs;
   tg_walk_plan input[TG_STREAMS];

@@ -16,8 +16,10 @@ typedef struct tg_stream_tiling {
   uint32_t out_flits, part_flits;
 } tg_stream_tiling;
 
-/* Rows of a chunk: as many as the store port and the banks allow. False: not even one. tile.c */
-bool tg_tile_stream(const tg_params *m, const tg_stream_kernel *plan, tg_stream_tiling *t);
+/* Rows of a chunk: as many as the store port and the banks allow. False: not even one, of which *out_lacks keeps what it
+ * lacks. tile.c */
+bool tg_tile_stream(const tg_params *m, const tg_stream_kernel *plan, tg_stream_tiling *t,
+                    tg_shortage *out_lacks);
 
 static inline int tg_stream_unroll(const tg_stream_kernel *plan) { return plan->unroll ? plan->unroll : 1; }
 

@@ -263,7 +263,7 @@ tg_status tg_emit_lines(tg_compile *c, const tg_kernel *kernel, const tg_line_ke
   emission e = {.k = lines, .t = t};
   const char *name = tg_kernel_name(c, kernel);
   tg_build_begin(&e.b, c, name);
-  if (!allocate(&e)) return tg_fail(c->diag, TG_INVALID, "%s: its blocks do not fit the scratchpads", name);
+  if (!allocate(&e)) return TG_INVALID; /* which says how many banks it needs */
   plan_egress(&e);
   for (int i = 0; i < TG_LINE_TENSORS; i++)
     if (tg_line_tensor(&e, i)) e.entry[i] = tg_build_base(&e.b, tg_line_tensor(&e, i), 0, &e.residue[i]);

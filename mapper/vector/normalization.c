@@ -109,9 +109,10 @@ static tg_status emit(tg_compile *c, const tg_kernel *kernel) {
   const tg_node *node = kernel->root;
   tg_value *in = tg_in(node, 0), *out = kernel->output;
   int64_t columns = in->dims[in->rank - 1].size;
-  if (columns > 1 << 20)
-    return tg_fail(c->diag, TG_INVALID, "node \"%s\": a row of %lld elements does not fit on the array",
-                   node->name, (long long)columns);
+  if (columns > TG_ROW_ELEMENTS)
+    return tg_fail(c->diag, TG_INVALID,
+                   "node \"%s\": a row of %lld elements does not fit on the array, which has at most %d",
+                   node->name, (long long)columns, TG_ROW_ELEMENTS);
   normalization n = {.c = c,
                      .kernel = kernel,
                      .plan = {.inputs = 1,

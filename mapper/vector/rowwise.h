@@ -46,6 +46,7 @@ typedef struct tg_rowwise {
   tg_stream_kernel plan;
   tg_row_sums sums[TG_ROWWISE_STEPS]; /* of reductions */
   tg_mc mc;
+  tg_shortage lacks; /* what keeps it from being one section */
 } tg_rowwise;
 
 /* The step that makes a value, or -1: it is loaded. */

@@ -7,6 +7,7 @@
 #include "mapper/expression/expression.h"
 #include "mapper/kernel/class.h"
 #include "mapper/kernel/space.h"
+#include "mapper/section/need.h"
 #include "mapper/vector/rowwise.h"
 #include "mapper/vector/vector.h"
 
@@ -72,6 +73,12 @@ static void set_gaps(tg_rowwise *r) {
   }
 }
 
+static bool has(tg_rowwise *r, const char *of, int64_t needed, uint32_t available) {
+  if (needed <= available) return true;
+  tg_shortage_note(&r->lacks, of, (uint64_t)needed, available);
+  return false;
+}
+
 /* A VOP has so many segments; one before each pass, and one behind the last. */
 static bool schedule(tg_rowwise *r) {
   int results = tg_kernel_results(r->kernel), scalars = 0;
@@ -85,7 +92,7 @@ static bool schedule(tg_rowwise *r) {
   if (!r->scalars && (scalars || results > 1)) return false;
   set_due(r);
   set_gaps(r);
-  return 2 * r->passes + r->behind <= TG_SEGMENTS;
+  return has(r, "segments of a VOP", 2 * r->passes + r->behind, TG_SEGMENTS);
 }
 
 /* ---- operands ---- */
@@ -115,10 +122,11 @@ static bool add_name(tg_rowwise *r, int i, tg_value *value) {
   tg_source o;
   if (!find_operand(r, i, value, &o)) return false;
   if (new.step >= 0 && (o.stride[1] || (!o.stride[0] && r->dims[0] > 1))) return false;
-  if (new.step < 0 && (new.operand = tg_add_source(&r->operands, &o)) < 0) return false;
+  if (new.step < 0 && (new.operand = tg_add_source(&r->operands, &o)) < 0)
+    return has(r, "streams of a VOP", TG_STREAMS + 1, TG_STREAMS);
   for (int n = 0; n < r->name_count; n++)
     if (r->names[n].value == value) return r->names[n].operand == new.operand;
-  if (r->name_count == TG_ROWWISE_NAMES) return false;
+  if (!has(r, "operands of a VOP", r->name_count + 1, TG_ROWWISE_NAMES)) return false;
   r->names[r->name_count++] = new;
   return true;
 }
@@ -194,7 +202,8 @@ static void plan_streams(tg_rowwise *r) {
 
 static bool begin(tg_rowwise *r, tg_compile *c, const tg_kernel *kernel, const int64_t dims[2]) {
   *r = (tg_rowwise){.c = c, .kernel = kernel, .dims = {dims[0], dims[1]}};
-  if (kernel->fused_count > TG_ROWWISE_STEPS || dims[1] > 1 << 20 || tg_stochastic_store(kernel))
+  if (!has(r, "operations of a row", (int64_t)kernel->fused_count, TG_ROWWISE_STEPS) ||
+      !has(r, "elements of a row", dims[1], TG_ROW_ELEMENTS) || tg_stochastic_store(kernel))
     return false;
   for (size_t n = 0; n < kernel->fused_count; n++)
     if (!add_step(r, kernel->fused[n])) return false;
@@ -213,11 +222,20 @@ static double cycles(tg_compile *c, const tg_kernel *kernel) {
   return tg_stream_cycles(c, &r->plan, words, TG_ROWWISE_REPEAT);
 }
 
+/* Kernels are formed where this does not happen; those that are read as text may be of any kind. */
+static tg_status refuse(tg_rowwise *r) {
+  tg_diag why = {""};
+  if (!r->lacks.of && r->mc.arena) (void)tg_mc_check(&r->mc, r->c->m, &why);
+  return tg_fail(r->c->diag, TG_INVALID, "%s does not fit on the array%s%s%s",
+                 tg_kernel_name(r->c, r->kernel), *why.message ? ": " : "", why.message,
+                 tg_shortage_text(r->c->arena, &r->lacks));
+}
+
 static tg_status emit(tg_compile *c, const tg_kernel *kernel) {
-  tg_rowwise row, *r = &row;
+  tg_rowwise row = {.c = c, .kernel = kernel}, *r = &row;
   int64_t dims[2];
   if (!tg_rowwise_dims(kernel, dims) || !begin(r, c, kernel, dims) || !tg_rowwise_write(r, NULL))
-    return tg_fail(c->diag, TG_INVALID, "%s does not fit on the array", tg_kernel_name(c, kernel));
+    return refuse(r);
   tg_stream_kernel *plan = &r->plan;
   for (int i = 0; i < r->operands.count; i++) {
     const tg_source *o = &r->operands.of[i];

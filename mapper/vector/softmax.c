@@ -167,10 +167,11 @@ static tg_stream_kernel plan_of(const tg_compile *c, const tg_kernel *kernel, in
 static tg_status emit(tg_compile *c, const tg_kernel *kernel) {
   const tg_value *in = tg_in(kernel->root, 0);
   int64_t columns = in->rank ? in->dims[in->rank - 1].size : 1;
-  if (columns > 1 << 20)
-    return tg_fail(c->diag, TG_INVALID,
-                   "node \"%s\": a softmax row of %lld elements does not fit on the array",
-                   kernel->root->name, (long long)columns);
+  if (columns > TG_ROW_ELEMENTS)
+    return tg_fail(
+        c->diag, TG_INVALID,
+        "node \"%s\": a softmax row of %lld elements does not fit on the array, which has at most %d",
+        kernel->root->name, (long long)columns, TG_ROW_ELEMENTS);
   tg_mc mc;
   tg_mc_begin(&mc, c->arena);
   tg_stream_kernel plan = plan_of(c, kernel, columns), once = plan;

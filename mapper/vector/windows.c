@@ -77,9 +77,10 @@ bool tg_windows_have_room(const tg_node *node) {
 tg_status tg_windows_check(const tg_compile *c, const tg_node *node) {
   const int64_t *kernel = tg_attr_ints(node, TG_ATTR_KERNEL_SHAPE, NULL);
   if (tg_windows_have_room(node)) return TG_OK;
-  return tg_fail(c->diag, TG_INVALID,
-                 "node \"%s\": a pooling window of %lld x %lld positions is not supported", node->name,
-                 (long long)kernel[0], (long long)kernel[1]);
+  return tg_fail(
+      c->diag, TG_INVALID,
+      "node \"%s\": a pooling window of %lld x %lld positions is not supported, which has at most %d",
+      node->name, (long long)kernel[0], (long long)kernel[1], TG_WINDOW_POSITIONS);
 }
 
 int64_t tg_windows_lowest(int kind) {

@@ -35,3 +35,16 @@ TG_TEST(slots, more_than_an_instruction_has_are_refused) {
   EXPECT_STR(posts.of, "posts of an instruction");
   EXPECT_EQ(posts.needed, 5);
 }
+
+TG_TEST(slots, one_that_is_taken_loses_nothing) {
+  tg_instr in = {0};
+  tg_set_wait(&in, 1, 7, false);
+  tg_set_wait(&in, 1, 8, true);
+  EXPECT_EQ(in.common.wait_sem[1], 7);
+  EXPECT_EQ(in.common.wait_sem[0], 8);
+  EXPECT(in.common.wait_on[0] == 1 && in.common.wait_first[0]);
+  tg_set_post(&in, 2, TG_POST_LOCAL, 0, 3, false);
+  tg_set_post(&in, 2, TG_POST_LOCAL, 0, 4, true);
+  EXPECT_EQ(in.common.post_sem[2], 3);
+  EXPECT_EQ(in.common.post_sem[0], 4);
+}
