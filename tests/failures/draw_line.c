@@ -243,7 +243,7 @@ static void push(source *s, const char *word) {
 }
 
 static void push_read(source *s, const char *name) {
-  for (int i = 0; line_inputs[i] && s->line->read_count < LINE_WORDS; i++) {
+  for (int i = 0; name && line_inputs[i] && s->line->read_count < LINE_WORDS; i++) {
     const char *at = strstr(name, line_inputs[i]);
     if (at && !at[strlen(line_inputs[i])]) s->line->reads[s->line->read_count++] = line_inputs[i];
   }
@@ -278,6 +278,7 @@ static const struct {
     {TG_COMMAND_TUNE, "--max-error 0.1 --max-runs 3"},
     {TG_COMMAND_SWEEP, "--policy mp1"},
     {TG_COMMAND_RUN, "--no-cpu-reference"},
+    {TG_COMMAND_VERIFY, "--engines available"},
 };
 
 static void push_needs(source *s) {

@@ -155,8 +155,9 @@ static _Noreturn void become(const drawn_line *line) {
   const char *words[LINE_WORDS + 2] = {TEGULA_COMMAND};
   memcpy(words + 1, line->words, sizeof line->words);
   tg_arena arena = {0};
-  setenv("TMPDIR", tg_arena_printf(&arena, "%s/cage/tmp", tg_test_dir()), 1);
-  setenv("HOME", getenv("TMPDIR"), 1);
+  const char *temporary = tg_arena_printf(&arena, "%s/cage/tmp", tg_test_dir());
+  setenv("TMPDIR", temporary, 1);
+  setenv("HOME", temporary, 1);
   setenv("PATH", "/nonexistent", 1);
   const char *out = tg_arena_printf(&arena, "%s/.out", tg_test_dir()),
              *err = tg_arena_printf(&arena, "%s/.err", tg_test_dir());
@@ -190,8 +191,11 @@ static ended run(tg_arena *arena, const drawn_line *line) {
   while (wait4(child, &e.status, 0, &e.used) < 0 && errno == EINTR) {
   }
   e.alone = kill(-child, SIGKILL) && errno == ESRCH;
+  static char nothing[1];
   e.out = slurp(arena, tg_arena_printf(arena, "%s/.out", tg_test_dir()));
   e.err = slurp(arena, tg_arena_printf(arena, "%s/.err", tg_test_dir()));
+  if (!e.out.bytes) e.out.bytes = nothing;
+  if (!e.err.bytes) e.err.bytes = nothing;
   return e;
 }
 

@@ -2,6 +2,7 @@
  * cancelled, comparisons. */
 #include "runtime/report/report.h"
 #include "runtime/session/compare.h"
+#include "sim/machine/program.h"
 #include "tests/harness.h"
 #include "tests/runtime/session_support.h"
 
@@ -97,6 +98,38 @@ TG_TEST(session, a_callback_of_a_run_cannot_run) {
   EXPECT_EQ(tg_session_run(session, &run, &diag), TG_OK);
   run.progress = NULL;
   EXPECT_EQ(tg_session_run(session, &run, &diag), TG_OK);
+  tg_session_close(session);
+  tg_arena_release(&arena);
+}
+
+/* A store that does not wait for the load of the bytes that it writes. */
+static const char unordered_program[] =
+    "arch tiny\ndram 4096\ninvoke 0 \"run\"\nsection \"s\"\nagcu 0\n"
+    "ctx 0 load rows=4 take=8 m_radix=1,1,4 k_radix=1,1,8 stride=0,0,32,0,0,2 y_size=1 x_size=1 convert=1 "
+    "dst_inner=4 dst_mask=2 "
+    "dst_post=1 dst_sem=0\n"
+    "ctx 1 store offset=14 rows=4 take=8 m_radix=1,1,4 k_radix=1,1,8 stride=0,0,32,0,0,2 y_size=1 x_size=1 "
+    "convert=1\n"
+    "tile 0\nvx sync wait_on=1 wait_sem=0\n";
+
+/* What that leaves is what the sanitizers look for at the end of the process. */
+TG_TEST(session, verify_says_what_is_not_ordered) {
+  tg_arena arena = {0};
+  tg_diag diag = {""};
+  tg_program *program = NULL;
+  tg_session *session = NULL;
+  const char *path = tg_arena_printf(&arena, "%s/unordered.tgb", tg_test_dir());
+  ASSERT(!tg_program_parse(unordered_program, &program, &diag));
+  ASSERT(!tg_program_write(program, path, &diag));
+  tg_program_destroy(program);
+  ASSERT(!tg_session_load(path, &session, &diag));
+  for (int i = 0; i < 3; i++) {
+    char *json = NULL;
+    EXPECT_EQ(tg_session_verify(session, NULL, &json, &diag), TG_MISMATCH);
+    EXPECT_HAS(diag.message, "device memory from byte 14 on");
+    EXPECT_HAS(json, "\"kind\": \"ordering\"");
+    free(json);
+  }
   tg_session_close(session);
   tg_arena_release(&arena);
 }
