@@ -22,10 +22,11 @@ typedef struct model {
 
 /* Of a second product, whose stages have the cycles that are a chunk's of the first one. */
 static double of_second(const tg_gemm_tiling *t, const tg_stages *stages, tg_seat seat) {
+  if (!t->second.chunks) return 0;
   double sum = tg_stages_unit(stages, seat, TG_STAGE_SECOND_A) +
                tg_stages_unit(stages, seat, TG_STAGE_SECOND_B) +
                tg_stages_unit(stages, seat, TG_STAGE_SECOND_MULTIPLY);
-  return t->second.chunks ? sum * t->chunks / t->second.chunks : 0;
+  return sum * t->chunks / t->second.chunks;
 }
 
 /* Of the units, as the stages have them. */

@@ -19,6 +19,7 @@ static void consider_positions(tg_tiling_search *s, tg_gemm_tiling t) {
     t.chunks = (uint32_t)x->taps[0] * t.cuts;
     t.kc = (uint32_t)x->channels / parts;
     t.prefetch = false;
+    if (tg_search_is_slower(s, &t)) continue;
     if (t.cuts > 1 && (t.cuts % 2 == 0 || x->taps[0] % 2 || t.passes_m * t.passes_n == 1))
       tg_search_consider(s, t, TG_RESIDENT_NONE);
     t.prefetch = true;
