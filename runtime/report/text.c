@@ -15,7 +15,7 @@ static double number(const json_t *object, const char *key) {
   return json_number_value(json_object_get(object, key));
 }
 
-/* 1234.5 -> "1.23 k": three digits and a prefix. */
+/* 1234.5 -> "1.23 k": three digits and a prefix, 999.7 -> "1 k": what rounds to the next prefix has that. */
 static const char *scaled(char buffer[32], double value, const char *unit) {
   static const struct {
     double factor;
@@ -23,7 +23,7 @@ static const char *scaled(char buffer[32], double value, const char *unit) {
   } prefixes[] = {{1e12, "T"}, {1e9, "G"},  {1e6, "M"},  {1e3, "k"},
                   {1, ""},     {1e-3, "m"}, {1e-6, "u"}, {1e-9, "n"}};
   size_t last = sizeof prefixes / sizeof *prefixes - 1, i = 0;
-  while (i < last && fabs(value) < prefixes[i].factor) i++;
+  while (i < last && fabs(value) < 0.9995 * prefixes[i].factor) i++;
   if (value == 0) i = 4;
   snprintf(buffer, 32, "%.3g %s%s", value / prefixes[i].factor, prefixes[i].prefix, unit);
   return buffer;

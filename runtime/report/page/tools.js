@@ -17,7 +17,7 @@ const plain = value => !known(value) ? "–" : Number.isInteger(value) ? value.t
 const scaled = (value, unit) => {
   if (!known(value)) return "–";
   const prefixes = [[1e12, "T"], [1e9, "G"], [1e6, "M"], [1e3, "k"], [1, ""], [1e-3, "m"], [1e-6, "µ"], [1e-9, "n"]];
-  const [factor, prefix] = prefixes.find(([f]) => Math.abs(value) >= f) || (value ? prefixes[7] : prefixes[4]);
+  const [factor, prefix] = prefixes.find(([f]) => Math.abs(value) >= 0.9995 * f) || (value ? prefixes[7] : prefixes[4]);
   return Number((value / factor).toPrecision(3)) + " " + prefix + unit;
 };
 const percent = value => known(value) ? Number((100 * value).toPrecision(3)) + " %" : "–";
