@@ -21,7 +21,7 @@ const LIMIT = 1.3; // of the multiply-add's stage
 const list = [
   { top: 'pe', latency: true },
   { top: 'vx_alu', latency: true },
-  { top: 'vx', sizes: { P: 2, FlitBits: 64 }, without: [1, 2, 3].map((lane) => `gen_lane?${lane}?.u_alu`) },
+  { top: 'vx', large: true, without: Array.from({ length: 63 }, (_, lane) => `gen_lane?${lane + 1}?.u_alu`) },
   { top: 'vx_control' },
   { top: 'mx_control' },
   { top: 'mx_transposer' },
@@ -87,7 +87,7 @@ const list = [
     name: 'agcu', // between its parts: contexts, port, loads, stores, posts
     top: 'agcu',
     large: true,
-    sizes: { P: 2, FlitBits: 64, AgcuContexts: 2, Semaphores: 16, QueueDepth: 8 },
+    sizes: { P: 2, FlitBits: 64, Semaphores: 16, QueueDepth: 8 },
     mapped: '*queue_q*',
   },
   {
