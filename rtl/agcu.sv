@@ -178,7 +178,7 @@ module agcu (
 
   for (genvar c = 0; c < Contexts; c++) begin : gen_trace
     assign trace_o[c] = {issued[c], pc[c], load_end.valid && load_end.context_id == 3'(c),
-                         served.store_end && served.context_id == 3'(c)};
+                         served.store_end && served.store_context == 3'(c)};
   end
 
   // LOADs end in the order in which their last bursts leave. Those that have been issued and have

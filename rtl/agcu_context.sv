@@ -171,7 +171,7 @@ module agcu_context (
     .place_o(places)
   );
 
-  // A LOAD leaves the context with its last grant, a STORE when its last burst ends.
+  // A LOAD leaves the context with its last grant, a STORE in the cycle behind its last burst.
   always_ff @(posedge clk_i or negedge rst_ni) begin
     if (!rst_ni) busy_q <= 1'b0;
     else if (start_i) busy_q <= 1'b0;
@@ -226,6 +226,6 @@ module agcu_context (
 
   `ASSERT(GrantsWhatWaits, !grant_i || waiting_o)
   `ASSERT(StoreEndsAtItsLast, !store_end_i ||
-          (busy_q && job_q.store && (left_q == '0 || (grant_i && last))))
+          (busy_q && job_q.store && left_q == '0))
   `ASSERT(WalksWhatIsLeft, !walk_we_i || (busy_q && left_q != '0))
 endmodule

@@ -47,7 +47,7 @@ module agcu_jobs (
   end
 
   for (genvar c = 0; c < Contexts; c++) begin : gen_context
-    logic served;
+    logic served, stored;
     logic [4:0] base_index;
     fabric_pkg::cfg_t own_cfg;
     always_comb begin
@@ -55,6 +55,7 @@ module agcu_jobs (
       own_cfg.valid = cfg.valid && cfg.kind == tegula_pkg::CfgInstr && cfg.unit == 3'(c);
     end
     assign served = served_i.context_id == 3'(c);
+    assign stored = served_i.store_context == 3'(c);
 
     agcu_context u_context (
       .clk_i, .rst_ni,
@@ -72,7 +73,7 @@ module agcu_jobs (
       .grant_i        (grant_i[c]),
       .walk_we_i      (served_i.walked && served),
       .walk_i         (served_i.walk),
-      .store_end_i    (served_i.store_end && served),
+      .store_end_i    (served_i.store_end && stored),
       .load_room_i,
       .issue_o        (issue_o[c]),
       .load_o         (load_o[c]),

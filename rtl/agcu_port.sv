@@ -157,12 +157,12 @@ module agcu_port (
   assign store_row_o = walk.run_row + walk.run_pos;
 
   logic [23:0] cost_d;
-  logic walk_done, burst_done;
+  logic walk_done, burst_done, store_end_q;
+  logic [2:0] store_context_q;
   assign cost_d = go ? cost + {16'd0, request_o.atoms} * 24'(tegula_pkg::AtomCycles) : cost;
   assign walk_done = piece_o.burst_last;
   assign burst_done = (walk_done || (busy_q && !walking_q)) && elapsed + 24'd1 >= cost_d;
-  assign served_o = {context_id, walk_done && !last, walk_after,
-                     burst_done && job.store && last};
+  assign served_o = {context_id, walk_done && !last, walk_after, store_end_q, store_context_q};
   assign load_done_o = burst_done && !job.store;
   assign load_cost_o = cost_d;
 
@@ -170,19 +170,23 @@ module agcu_port (
     if (!rst_ni) begin
       busy_q <= 1'b0;
       walking_q <= 1'b0;
+      store_end_q <= 1'b0;
       last_context_q <= 3'(Contexts - 1);
     end else if (start_i) begin
       busy_q <= 1'b0;
       walking_q <= 1'b0;
+      store_end_q <= 1'b0;
       last_context_q <= 3'(Contexts - 1);
-    end else if (grant || busy_q) begin
-      busy_q <= !burst_done;
+    end else if (grant || busy_q || store_end_q) begin
+      busy_q <= (grant || busy_q) && !burst_done;
+      store_end_q <= burst_done && job.store && last;
       walking_q <= (grant || walking_q) && !walk_done;
       if (grant) last_context_q <= granted;
     end
   end
 
   always_ff @(posedge clk_i) begin
+    if (grant || busy_q) store_context_q <= context_id;
     if (grant) begin
       job_q <= offer_i.job;
       context_q <= granted;

@@ -306,12 +306,13 @@ package fabric_pkg;
     logic       last;
   } offer_t;
 
-  // What the port says of the context that it serves.
+  // What the port says of the context that it serves, and of one whose STORE it has written.
   typedef struct packed {
     logic [2:0] context_id;
-    logic       walked;     // a burst that was not the last, to where its walk stands
+    logic       walked;  // a burst that was not the last, to where its walk stands
     walk_t      walk;
-    logic       store_end;  // a STORE ends
+    logic       store_end;
+    logic [2:0] store_context;
   } served_t;
 
   // The end of a LOAD.

@@ -196,8 +196,8 @@ static void serve(tg_replay *r, uint32_t port, uint32_t unit) {
   r->moved += flits;
   plan_port(r, port, p->free_at);
   if (!done) return;
-  go_on(r, unit, store ? p->free_at : r->now + 1);
-  if (store) tg_replay_end(r, u, &x, p->free_at - 1);
+  go_on(r, unit, store ? p->free_at + 1 : r->now + 1);
+  if (store) tg_replay_end(r, u, &x, p->free_at);
 }
 
 void tg_replay_serve_port(tg_replay *r, uint32_t port) {

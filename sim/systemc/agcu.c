@@ -99,8 +99,9 @@ void tg_port_done(tg_chip *chip, uint32_t port, uint64_t last) {
   if (chip->options.observer) tg_observe_burst(chip, w->burst, last);
   if (w->store || !w->last) chip->unit[w->unit].asked = p->free_at; /* else it may have gone on */
   if (!w->store || !w->last) return;
-  tg_unit_let_next(chip, w->unit, p->free_at);
-  tg_chip_complete(chip, w->unit, &w->execution, w->start, last);
+  /* A STORE ends in the cycle behind its last burst. */
+  tg_unit_let_next(chip, w->unit, p->free_at + 1);
+  tg_chip_complete(chip, w->unit, &w->execution, w->start, p->free_at);
 }
 
 static void serve(tg_chip *chip, uint32_t port, uint32_t unit) {

@@ -12,7 +12,7 @@
 // planted: agcu_jobs.sv: bases_q[b/2][32*(b%2)+:32] => bases_q[b/2][0+:32]
 // planted: agcu_jobs.sv: if (grant_i[c]) offer_o = offer[c]; => if (grant_i[c]) offer_o = offer[0];
 // planted: agcu_jobs.sv: (served_i.walked && served), => (served_i.walked),
-// planted: agcu_jobs.sv: (served_i.store_end && served), => (served_i.walked && served),
+// planted: agcu_jobs.sv: (served_i.store_end && stored), => (served_i.store_end && served),
 // planted: agcu_jobs.sv: (grant_i[c]), => (grant_i[0]),
 module agcu_context (
   input logic clk_i, input logic rst_ni, input logic start_i, input logic run_i, input logic [7:0] defect_i, input fabric_pkg::cfg_t cfg_i,
@@ -91,7 +91,7 @@ module prove_agcu_jobs (
       assert (asked[7:5] == '0);
       assert (posts[c*15+9] == (cfg_i.valid && cfg_i.kind == tegula_pkg::CfgInstr && cfg_i.unit == 3'(c)));
       assert (posts[c*15+3+:6] == {cfg_i.kind, cfg_i.unit});
-      assert (posts[c*15+:3] == {grant[c], served_i.walked && served_i.context_id == 3'(c), served_i.store_end && served_i.context_id == 3'(c)});
+      assert (posts[c*15+:3] == {grant[c], served_i.walked && served_i.context_id == 3'(c), served_i.store_end && served_i.store_context == 3'(c)});
       assert (kinds[c*2+1] == (start_i ^ done_i[c]));
       if (grant[c]) begin
         assert (offer.walk == served_i.walk && offer.flits == {5'd0, cfg_i.enable} && offer.last == lanes_i[1]);

@@ -11,10 +11,11 @@
 // planted: agcu_port.sv: elapsed + 24'd1 >= cost_d; => elapsed >= cost_d;
 // planted: agcu_port.sv: end else if (busy_q && !fetching_q) begin => end else if (busy_q) begin
 // planted: agcu_port.sv: fetching_q <= indexed || (fetching_q && !fetched); => fetching_q <= indexed && !fetched;
-// planted: agcu_port.sv: {context_id, walk_done && !last, walk_after, => {context_id, walk_done, walk_after,
+// planted: agcu_port.sv: {context_id, walk_done && !last, walk_after, store_end_q => {context_id, walk_done, walk_after, store_end_q
 // planted: agcu_port.sv: flits_q <= go && piece_o.flit_last ? flits - 7'd1 : flits; => flits_q <= go ? flits - 7'd1 : flits;
 // planted: agcu_port.sv: assign atom = grant ? '0 : atom_q; => assign atom = atom_q;
-// planted: agcu_port.sv: burst_done && job.store && last}; => walk_done && job.store && last};
+// planted: agcu_port.sv: store_end_q <= burst_done && job.store && last; => store_end_q <= walk_done && job.store && last;
+// planted: agcu_port.sv: if (grant || busy_q) store_context_q <= context_id; => store_context_q <= context_id;
 module agcu_walk (
   input logic valid_i, input fabric_pkg::job_t job_i, input fabric_pkg::walk_t walk_i, input logic flits_last_i,
   input fabric_pkg::span_t span_i, input fabric_pkg::chosen_t chosen_i, input fabric_pkg::atom_t atom_i, output fabric_pkg::atom_t atom_o, output fabric_pkg::memory_request_t request_o, output fabric_pkg::timed_t timed_o, output fabric_pkg::piece_t piece_o,
@@ -77,7 +78,7 @@ module prove_agcu_port (
   fabric_pkg::timed_t timed;
   fabric_pkg::piece_t piece;
   logic walk_we, index_read, first, piece_store, load_done, store_end, fetched;
-  logic [2:0] context_id;
+  logic [2:0] context_id, store_context;
   logic [15:0] index_row, store_row;
   logic [23:0] load_cost;
   assign granted = grant[0] ? 2'd0 : grant[1] ? 2'd1 : 2'd2;
@@ -97,7 +98,7 @@ module prove_agcu_port (
     offer.flits = {5'd0, two_i, !two_i};
     offer.last = last_i;
   end
-  assign {context_id, walk_we, walk_to, store_end} = served;
+  assign {context_id, walk_we, walk_to, store_end, store_context} = served;
   agcu_port u_port (
     .clk_i, .rst_ni(rst_nq), .start_i, .waiting_i, .store_i, .buffer_free_i, .ready_i, .grant_o(grant), .offer_i(offer),
     .served_o(served), .index_read_o(index_read), .index_row_o(index_row), .index_flit_i(64'd0), .first_o(first),
@@ -110,6 +111,7 @@ module prove_agcu_port (
   // behind its indices. No more than three pieces.
   logic busy_q, begin_now, go, walking_q, fetching_q, sent, over, store_q, store, last_q, last, begun_q;
   logic [1:0] context_q, left_q, left, pieces_q, pieces;
+  logic stored_q;  // a STORE's last burst ended in the cycle before
   logic [23:0] since_q, since, atoms_q, atoms;  // cycles since the begin; cycles of its atoms
   logic limit_q;  // of the atom that the piece before it left
   logic any;
@@ -128,9 +130,10 @@ module prove_agcu_port (
   always_comb assume (!go || pieces != 2'd1 || left == 2'd1 || piece.flit_last);
   always_comb assume (!go || pieces != 2'd2 || piece.flit_last);
   always_ff @(posedge clk_i or negedge rst_nq) begin
-    if (!rst_nq) {busy_q, walking_q, fetching_q, context_q} <= {3'd0, 2'd2};
-    else if (start_i) {busy_q, walking_q, fetching_q, context_q} <= {3'd0, 2'd2};
+    if (!rst_nq) {busy_q, walking_q, fetching_q, stored_q, context_q} <= {4'd0, 2'd2};
+    else if (start_i) {busy_q, walking_q, fetching_q, stored_q, context_q} <= {4'd0, 2'd2};
     else begin
+      stored_q <= over && store && last;
       busy_q <= (any || busy_q) && !over;
       walking_q <= (any || walking_q) && !sent;
       fetching_q <= (any && indexed_i) || (fetching_q && !fetched);
@@ -167,7 +170,8 @@ module prove_agcu_port (
       if (go) assert (request.address[0] == (!any && begun_q) && (any || !begun_q || request.address[1] == limit_q));
       if (any || busy_q) assert (context_id == {1'b0, any ? granted : context_q});
       assert (walk_we == (sent && !last));
-      assert (load_done == (over && !store) && store_end == (over && store && last));
+      assert (load_done == (over && !store) && store_end == stored_q);
+      if (stored_q) assert (store_context == {1'b0, context_q});
       if (load_done) assert (load_cost == atoms);
     end
   end

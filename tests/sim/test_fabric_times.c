@@ -26,7 +26,7 @@ typedef struct fabric_case {
 static const fabric_case cases[] = {
     /* One instruction a unit: cfg = 48 (tg_test_settle). LOAD: 4 pieces of one atom of 4 cycles, t0 = 49, c = 49+3+60 = 112,
      * seen by the lane's arbiter at 113, granted at 114, e = 118. Flits arrive at 117..120, so SEND issues at 121, is granted at 123,
-     * e = 127; they arrive at 126..129; STORE issues at 130, t0 = 131, e = 131+3. */
+     * e = 127; they arrive at 126..129; STORE issues at 130, t0 = 131, e = 131+4. */
     {"chain",
      "arch tiny\ndram 4096\nsection \"s\"\nagcu 0\n"
      "ctx 0 load base=0 " ROWS(4) "dst_base=128 dst_inner=4 dst_mask=6 dst_post=1 dst_sem=5\n"
@@ -35,13 +35,13 @@ static const fabric_case cases[] = {
                                          "tile 0\ntx send dir=1 flits=4 src_base=128 src_inner=4 dst_base=7 "
                                          "dst_inner=4 dst_mask=1 dst_post=1 dst_sem=3 "
                                          "wait_on=1 wait_sem=5\ninvoke 0 \"i\"\nbase 0=0 1=1024\n",
-     140,
-     {{4, TG_AGCU, 0, 0, 48, 118}, {0, TG_TX, 0, 0, 121, 127}, {4, TG_AGCU, 1, 0, 130, 134}}},
+     141,
+     {{4, TG_AGCU, 0, 0, 48, 118}, {0, TG_TX, 0, 0, 121, 127}, {4, TG_AGCU, 1, 0, 130, 135}}},
     /* The same with a channel of DDR4-3200 (tRCD = tRP = tCL = 13.75 ns, a burst of 2.5, 20 ns of controller). All rows are of
      * one atom, which the first piece asks for at 49: at the channel at 51, ACT 51, RD 64.75, data until 81, there at
      * 101. The others come at 102..104; the link needs 4 cycles from 101 on: c = 104, 8 before the fixed latency's 112, and
-     * so all that follows. STORE: t0 = 123, e = 126. Its atom waits until the run's end at 132: its row is open, WR 132,
-     * data from 142 to 144.5, so cycle 144 is the last. */
+     * so all that follows. STORE: t0 = 123, e = 127. Its atom waits until the run's end at 133: its row is open, WR 133,
+     * data from 143 to 145.5, so cycle 145 is the last. */
     {"chain_device",
      "arch tiny\ndevice ddr4-3200,channels=1,hash=none,map=gcbr\ndram 4096\nsection \"s\"\nagcu 0\n"
      "ctx 0 load base=0 " ROWS(4) "dst_base=128 dst_inner=4 dst_mask=6 dst_post=1 dst_sem=5\n"
@@ -50,8 +50,8 @@ static const fabric_case cases[] = {
                                          "tile 0\ntx send dir=1 flits=4 src_base=128 src_inner=4 dst_base=7 "
                                          "dst_inner=4 dst_mask=1 dst_post=1 dst_sem=3 "
                                          "wait_on=1 wait_sem=5\ninvoke 0 \"i\"\nbase 0=0 1=1024\n",
-     145,
-     {{4, TG_AGCU, 0, 0, 48, 110}, {0, TG_TX, 0, 0, 113, 119}, {4, TG_AGCU, 1, 0, 122, 126}}},
+     146,
+     {{4, TG_AGCU, 0, 0, 48, 110}, {0, TG_TX, 0, 0, 113, 119}, {4, TG_AGCU, 1, 0, 122, 127}}},
     /* Eight atoms of eight rows of a bank, one behind the other, and only two may wait at the port (three more have to find
      * room): pieces go at 49, 50, then as atoms leave for the channel, one a cycle: each is taken two cycles after it came.
      * ACT 51, RD 64.75; PRE at ACT + tRAS (32), ACT 13.75 after that: every 45.75 ns a row. The last RD is at 64.75 + 7 * 45.75
@@ -74,14 +74,14 @@ static const fabric_case cases[] = {
      171,
      {{4, TG_AGCU, 0, 0, 48, 165}}},
     /* A row of 72 flits, 64 and 8, stored: each burst reads its index again. t0 = 49, pieces from 52 on (64 atoms' quarters are
-     * 16 atoms, of 4 cycles: 64 pieces); 52+63 = 115 is its last cycle, the other's 116+3+7 = 126. */
+     * 16 atoms, of 4 cycles: 64 pieces); 52+63 = 115 is its last cycle, the other's 116+3+7 = 126, e = 127. */
     {"a_row_of_two_bursts",
      "arch tiny\ndram 4096\nsection \"s\"\nagcu 0\n"
      "ctx 0 store rows=1 take=288 m_radix=1,1,1 k_radix=1,1,288 stride=0,0,0,0,0,4 y_size=1 x_size=1 "
      "index_size=2 "
      "index_stride=1152 src_base=8\ninvoke 0 \"i\"\n",
-     132,
-     {{4, TG_AGCU, 0, 0, 48, 126}}},
+     133,
+     {{4, TG_AGCU, 0, 0, 48, 127}}},
     /* Two westbound bursts of 8 flits, requested at 49 both. The lower position is granted at 50 and holds
      * segment 0 until 58; the other crosses it one hop after its grant, so it is granted at 57. */
     {"lane_contention",
@@ -179,26 +179,26 @@ static const fabric_case cases[] = {
      264,
      {{4, TG_AGCU, 0, 0, 64, 258}, {4, TG_AGCU, 0, 1, 134, 134}, {4, TG_AGCU, 1, 0, 64, 256}}},
     /* Every other element: 8 pieces of one element, those of a row in one atom, 2 atoms of 4 cycles: t0 = 49, e of the
-     * STORE 49 + 7. Contiguous elements of a run of 40: the flits cross atoms only at 64 bytes: 3 atoms, 12
-     * cycles, t0 = 57. */
+     * STORE 49 + 8. Contiguous elements of a run of 40: the flits cross atoms only at 64 bytes: 3 atoms, 12
+     * cycles, t0 = 57, e = 57 + 12. */
     {"pieces",
      "arch tiny\ndram 4096\nsection \"s\"\nagcu 1\n"
      "ctx 0 store rows=2 take=4 m_radix=1,1,2 k_radix=1,1,4 stride=0,0,64,0,0,8 y_size=1 x_size=1\n"
      "ctx 1 store base=1 rows=1 take=40 m_radix=1,1,1 k_radix=1,1,40 stride=0,0,0,0,0,4 y_size=1 x_size=1\n"
      "invoke 0 \"i\"\nbase 1=1024\n",
-     74,
-     {{5, TG_AGCU, 0, 0, 48, 56}, {5, TG_AGCU, 1, 0, 48, 68}}},
+     75,
+     {{5, TG_AGCU, 0, 0, 48, 57}, {5, TG_AGCU, 1, 0, 48, 69}}},
     /* Rows of 16 bytes, 24 apart: the first three begin in 64 bytes, and 8 of the third are behind them, in the second
      * atom, which begins there and has the fourth and fifth, too; of the sixth, from 120 on, 8. The third atom has the last
-     * three: 3 atoms of 4 cycles for 8 pieces, t0 = 49, e = 49 + 11. Rows that go down have an atom each: 8 * 4 cycles, t0 = 61. */
+     * three: 3 atoms of 4 cycles for 8 pieces, t0 = 49, e = 49 + 12. Rows that go down have an atom each: 8 * 4 cycles, t0 = 61. */
     {"atoms_of_rows",
      "arch tiny\ndram 4096\nsection \"s\"\nagcu 1\n"
      "ctx 0 store rows=8 take=4 m_radix=1,1,8 k_radix=1,1,4 stride=0,0,24,0,0,4 y_size=1 x_size=1\n"
      "ctx 1 store base=1 offset=256 rows=8 take=4 m_radix=1,1,8 k_radix=1,1,4 stride=0,0,-16,0,0,4 y_size=1 "
      "x_size=1\n"
      "invoke 0 \"i\"\nbase 1=1024\n",
-     98,
-     {{5, TG_AGCU, 0, 0, 48, 60}, {5, TG_AGCU, 1, 0, 48, 92}}},
+     99,
+     {{5, TG_AGCU, 0, 0, 48, 61}, {5, TG_AGCU, 1, 0, 48, 93}}},
 };
 
 static const tg_engine *const engines[] = {
