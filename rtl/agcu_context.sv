@@ -56,11 +56,11 @@ module agcu_context (
   logic [23:0] rot;
   logic [15:0] src, dst, index;
 
-  logic busy_q, last;
+  logic busy_q, more_q, last;
   fabric_pkg::job_t job_q;
   fabric_pkg::walk_t walk_q;
   fabric_pkg::span_t span;  // the first piece of the next burst
-  logic [31:0] left_q;      // flits that no grant covers
+  logic [31:0] left_q;      // flits that no grant covers; more_q: there are some
 
   assign in = head[tegula_pkg::AgcuInstrBits-1:0];
   assign load = in.op != tegula_pkg::OpAgcuStore;
@@ -69,7 +69,7 @@ module agcu_context (
   assign base_index_o = in.base;
   assign busy_o = busy_q;
   assign store_o = job_q.store;
-  assign waiting_o = busy_q && left_q != '0;
+  assign waiting_o = busy_q && more_q;
   assign last = left_q <= BurstFlits;
   assign offer_o = {job_q, walk_q, span, last ? left_q[6:0] : BurstFlits[6:0], last};
 
@@ -218,13 +218,16 @@ module agcu_context (
       job_q <= job;
       walk_q <= walk;
       left_q <= {16'd0, in.rows} * fabric_pkg::row_flits(in.take, in.convert);
+      more_q <= in.rows != '0 && in.take != '0;
     end else begin
+      if (grant_i && last) more_q <= 1'b0;
       if (grant_i) left_q <= last ? '0 : left_q - BurstFlits;
       if (walk_we_i) walk_q <= walk_i;
     end
   end
 
   `ASSERT(GrantsWhatWaits, !grant_i || waiting_o)
+  `ASSERT(KnowsWhatIsLeft, !busy_q || more_q == (left_q != '0))
   `ASSERT(StoreEndsAtItsLast, !store_end_i ||
           (busy_q && job_q.store && left_q == '0))
   `ASSERT(WalksWhatIsLeft, !walk_we_i || (busy_q && left_q != '0))

@@ -89,7 +89,7 @@ module agcu_jobs (
 
   always_comb begin
     offer_o = '0;
-    for (int c = 0; c < Contexts; c++) if (grant_i[c]) offer_o = offer[c];
+    for (int c = 0; c < Contexts; c++) if (grant_i[c]) offer_o |= offer[c];  // of one at most
   end
 
   `ASSERT(ServesOneContext, $onehot0(grant_i))
