@@ -79,7 +79,7 @@ const list = [
     name: 'issue of vx',
     top: 'tile',
     large: true,
-    sizes: { P: 2, FlitBits: 64, Semaphores: 16, QueueDepth: 8 },
+    sizes: { P: 2, FlitBits: 64, QueueDepth: 8 },
     boxes: ['mx', 'tx', 'scratchpad', 'vx_alu'],
     mapped: '*u_vx_sequencer*queue_q*',
   },
