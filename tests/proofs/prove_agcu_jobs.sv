@@ -10,7 +10,7 @@
 // planted: agcu_jobs.sv: if (cfg.valid && cfg.kind == tegula_pkg::CfgBases) begin => if (cfg.valid) begin
 // planted: agcu_jobs.sv: if (cfg.part == 11'(b / P) && cfg.enable[b%P]) => if (cfg.part == 11'(b / P))
 // planted: agcu_jobs.sv: bases_q[b/2][32*(b%2)+:32] => bases_q[b/2][0+:32]
-// planted: agcu_jobs.sv: if (grant_i[c]) offer_o = offer[c]; => if (grant_i[c]) offer_o = offer[0];
+// planted: agcu_jobs.sv: if (grant_i[c]) offer_o |= offer[c]; => if (grant_i[c]) offer_o |= offer[0];
 // planted: agcu_jobs.sv: (served_i.walked && served), => (served_i.walked),
 // planted: agcu_jobs.sv: (served_i.store_end && stored), => (served_i.store_end && served),
 // planted: agcu_jobs.sv: (grant_i[c]), => (grant_i[0]),

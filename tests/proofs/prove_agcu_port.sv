@@ -15,7 +15,7 @@
 // planted: agcu_port.sv: flits_q <= go && piece_o.flit_last ? flits - 7'd1 : flits; => flits_q <= go ? flits - 7'd1 : flits;
 // planted: agcu_port.sv: assign atom = grant ? '0 : atom_q; => assign atom = atom_q;
 // planted: agcu_port.sv: store_end_q <= burst_done && job.store && last; => store_end_q <= walk_done && job.store && last;
-// planted: agcu_port.sv: if (grant || busy_q) store_context_q <= context_id; => store_context_q <= context_id;
+// planted: agcu_port.sv: if (grant || busy_q) store_context_q <= context_id; => if (grant || busy_q) store_context_q <= context_q;
 module agcu_walk (
   input logic valid_i, input fabric_pkg::job_t job_i, input fabric_pkg::walk_t walk_i, input logic flits_last_i,
   input fabric_pkg::span_t span_i, input fabric_pkg::chosen_t chosen_i, input fabric_pkg::atom_t atom_i, output fabric_pkg::atom_t atom_o, output fabric_pkg::memory_request_t request_o, output fabric_pkg::timed_t timed_o, output fabric_pkg::piece_t piece_o,
