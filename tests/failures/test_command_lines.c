@@ -35,9 +35,9 @@ enum { LIMITED_MEMORY = 1 };
 enum { SECONDS = 20, WALL_SECONDS = 300 };
 static const rlim_t memory = (rlim_t)8 << 30, file_size = (rlim_t)64 << 20;
 
-/* cage/ has only work/, in which the lines are run, and tmp/, which is the temporary folder of the host for them. */
-static const char *work(tg_arena *arena, const char *name) {
-  return tg_arena_printf(arena, "%s/cage/work/%s", tg_test_dir(), name);
+/* cage/ has only files/, in which the lines are run, and tmp/, which is the temporary folder of the host for them. */
+static const char *file_of(tg_arena *arena, const char *name) {
+  return tg_arena_printf(arena, "%s/cage/files/%s", tg_test_dir(), name);
 }
 
 typedef struct contents {
@@ -67,11 +67,12 @@ static tg_arena lasting;
 static bool made; /* once for all tests of this process */
 
 static void prepare(void) {
-  static const char *const lines[] = {"zoo gemm --m 4 --k 5 --n 3 --constant-b -o cage/work/gemm.onnx -q",
-                                      "zoo convmodel --size 8 --hidden 4 -o cage/work/conv.onnx -q",
-                                      "zoo attention --seq 4 --hidden 8 --heads 2 -o cage/work/heads.onnx -q",
-                                      "compile cage/work/gemm.onnx --arch tiny -o cage/work/gemm.tgb -q"};
-  static const char others[] = "cd cage/work && head -c 150 gemm.onnx > damaged.onnx && : > empty && cp "
+  static const char *const lines[] = {
+      "zoo gemm --m 4 --k 5 --n 3 --constant-b -o cage/files/gemm.onnx -q",
+      "zoo convmodel --size 8 --hidden 4 -o cage/files/conv.onnx -q",
+      "zoo attention --seq 4 --hidden 8 --heads 2 -o cage/files/heads.onnx -q",
+      "compile cage/files/gemm.onnx --arch tiny -o cage/files/gemm.tgb -q"};
+  static const char others[] = "cd cage/files && head -c 150 gemm.onnx > damaged.onnx && : > empty && cp "
                                "gemm.onnx \"$(printf 'm\\377.onnx')\" && ln -s "
                                "loop loop && echo '{}' > task.json &&"
                                "printf 'suite: tiny\\nmodels:\\n  - {file: gemm.onnx, tags: "
@@ -87,11 +88,11 @@ static void prepare(void) {
                                "{ header '8, 3' && head -c 96 /dev/zero | tr '\\0' '?'; } > y.npy";
   if (made) return;
   unsetenv("TEGULA_CODE_CACHE"); /* it is a folder outside of the cage */
-  ASSERT(!shell("mkdir -p cage/work cage/tmp"));
+  ASSERT(!shell("mkdir -p cage/files cage/tmp"));
   for (size_t i = 0; i < sizeof lines / sizeof *lines; i++) ASSERT(!tegula("%s", lines[i])->status);
   ASSERT(!shell(others));
   for (int i = 0; line_inputs[i]; i++) {
-    inputs[i] = slurp(&lasting, work(&lasting, line_inputs[i]));
+    inputs[i] = slurp(&lasting, file_of(&lasting, line_inputs[i]));
     ASSERT(i < MOST_INPUTS && inputs[i].bytes);
   }
   made = true;
@@ -102,11 +103,11 @@ static char found[512];
 static size_t kept; /* length of the path of the cage */
 
 static bool is_kept(const char *path) {
-  static const char *const folders[] = {"", "/work", "/tmp", "/work/out", "/work/folder", "/work/loop"};
+  static const char *const folders[] = {"", "/files", "/tmp", "/files/out", "/files/folder", "/files/loop"};
   for (size_t i = 0; i < sizeof folders / sizeof *folders; i++)
     if (!strcmp(path, folders[i])) return true;
-  for (int i = 0; !strncmp(path, "/work/", 6) && line_inputs[i]; i++)
-    if (!strcmp(path + 6, line_inputs[i])) return true;
+  for (int i = 0; !strncmp(path, "/files/", 7) && line_inputs[i]; i++)
+    if (!strcmp(path + 7, line_inputs[i])) return true;
   return false;
 }
 
@@ -114,7 +115,7 @@ static int remove_more(const char *path, const struct stat *info, int type, stru
   (void)info;
   const char *name = path + walk->base, *inside = path + kept;
   bool unfinished = !strncmp(name, ".tegula-", 8) || !strcmp(name, "checkpoint.part"),
-       inner = !strncmp(inside, "/work/", 6);
+       inner = !strncmp(inside, "/files/", 7);
   if (is_kept(inside)) return 0;
   if (unfinished || !inner) snprintf(found, sizeof found, "%s", inside);
   (void)(type == FTW_DP ? rmdir(path) : unlink(path));
@@ -127,16 +128,16 @@ static const char *sweep_cage(tg_arena *arena) {
   *found = 0;
   kept = strlen(cage);
   nftw(cage, remove_more, 16, FTW_DEPTH | FTW_PHYS);
-  (void)mkdir(work(arena, "out"), 0700);
-  (void)mkdir(work(arena, "folder"), 0700);
+  (void)mkdir(file_of(arena, "out"), 0700);
+  (void)mkdir(file_of(arena, "folder"), 0700);
   return *found ? tg_arena_printf(arena, "it leaves %s", found) : NULL;
 }
 
 static const char *changed_input(tg_arena *arena) {
   for (int i = 0; line_inputs[i]; i++) {
-    contents now = slurp(arena, work(arena, line_inputs[i]));
+    contents now = slurp(arena, file_of(arena, line_inputs[i]));
     if (now.bytes && now.size == inputs[i].size && !memcmp(now.bytes, inputs[i].bytes, now.size)) continue;
-    FILE *file = fopen(work(arena, line_inputs[i]), "wb");
+    FILE *file = fopen(file_of(arena, line_inputs[i]), "wb");
     if (file) fwrite(inputs[i].bytes, 1, inputs[i].size, file), fclose(file);
     return tg_arena_printf(arena, "%s is not as it was", line_inputs[i]);
   }
@@ -161,7 +162,7 @@ static _Noreturn void become(const drawn_line *line) {
   setenv("PATH", "/nonexistent", 1);
   const char *out = tg_arena_printf(&arena, "%s/.out", tg_test_dir()),
              *err = tg_arena_printf(&arena, "%s/.err", tg_test_dir());
-  if (chdir(work(&arena, "")) || setpgid(0, 0)) _exit(126);
+  if (chdir(file_of(&arena, "")) || setpgid(0, 0)) _exit(126);
   if (dup2(open(line->input, O_RDONLY), 0) < 0 ||
       dup2(open(out, O_WRONLY | O_CREAT | O_TRUNC, 0600), 1) < 0 ||
       dup2(open(err, O_WRONLY | O_CREAT | O_TRUNC, 0600), 2) < 0)
