@@ -36,12 +36,6 @@ typedef struct gather {
 
 /* ---- cutting */
 
-/* False, with what there is not enough of. */
-static bool short_of(tg_shortage *out_lacks, const char *of, uint64_t needed, uint32_t available) {
-  tg_shortage_note(out_lacks, of, needed, available);
-  return false;
-}
-
 static bool cut(const tg_params *m, int64_t count, int64_t columns, uint32_t bytes, tiling *t,
                 tg_shortage *out_lacks) {
   uint32_t elements = tg_flit_bytes(m) / bytes, tiles = tg_tiles(m),
@@ -53,9 +47,9 @@ static bool cut(const tg_params *m, int64_t count, int64_t columns, uint32_t byt
   reserved = (uint32_t)tg_min(reserved, tg_div_up(each, m->p));
   uint32_t banks = tg_banks_for(m, reserved);
   if (share < reserved + 2) /* which is one where a share has less than eight */
-    return short_of(out_lacks, "flits of a store memory", (uint64_t)t->line * (reserved + 2),
-                    tg_store_rows(m));
-  if (banks + 2 > m->banks) return short_of(out_lacks, "banks of a scratchpad", banks + 2, m->banks);
+    return tg_shortage_note(out_lacks, "flits of a store memory", (uint64_t)t->line * (reserved + 2),
+                            tg_store_rows(m));
+  if (banks + 2 > m->banks) return tg_shortage_note(out_lacks, "banks of a scratchpad", banks + 2, m->banks);
   t->slot = (share - reserved) / 2;
   uint32_t limit = (uint32_t)tg_min(t->slot, (uint64_t)((m->banks - banks) / 2) * tg_bank_rows(m));
   uint64_t flits = tg_div_up(columns, elements);
@@ -72,8 +66,9 @@ static bool cut(const tg_params *m, int64_t count, int64_t columns, uint32_t byt
   t->index_flits = tg_div_up(stretch, m->p);
   uint64_t stretches = ((uint64_t)count + (uint64_t)tiles * stretch - 1) / ((uint64_t)tiles * stretch);
   t->stretches = (uint32_t)stretches;
-  if (stretches > MOST_STRETCHES) return short_of(out_lacks, "stretches of rows", stretches, MOST_STRETCHES);
-  if (t->take > MOST_TAKEN) return short_of(out_lacks, "elements of a row", t->take, MOST_TAKEN);
+  if (stretches > MOST_STRETCHES)
+    return tg_shortage_note(out_lacks, "stretches of rows", stretches, MOST_STRETCHES);
+  if (t->take > MOST_TAKEN) return tg_shortage_note(out_lacks, "elements of a row", t->take, MOST_TAKEN);
   return t->rows;
 }
 

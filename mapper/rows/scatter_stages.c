@@ -37,20 +37,15 @@ void tg_scatter_plan_channels(const tg_scatter_tiling *t, tg_channel_plan plans[
 
 enum { MOST_CHUNKS = (1 << 20) - 1 };
 
-/* False, with what there is not enough of. */
-static bool short_of(tg_shortage *out_lacks, const char *of, uint64_t needed, uint32_t available) {
-  tg_shortage_note(out_lacks, of, needed, available);
-  return false;
-}
-
 bool tg_tile_scatter(const tg_params *m, int64_t count, int64_t columns, tg_scatter_tiling *t,
                      tg_shortage *out_lacks) {
   uint32_t lanes = tg_lanes(m), ways = tg_scatter_ways_before(m, tg_agcus(m)), bank = tg_bank_rows(m);
   uint32_t most = (uint32_t)tg_min(bank, tg_store_rows(m) / 4) * m->p / lanes * lanes;
   int64_t strip = tg_div_up(columns, ways);
   strip = tg_min(tg_round_up(strip, lanes), most);
-  if (!strip && bank * m->p < lanes) return short_of(out_lacks, "rows of a bank", lanes / m->p, bank);
-  if (!strip) return short_of(out_lacks, "flits of a store memory", 4 * (lanes / m->p), tg_store_rows(m));
+  if (!strip && bank * m->p < lanes) return tg_shortage_note(out_lacks, "rows of a bank", lanes / m->p, bank);
+  if (!strip)
+    return tg_shortage_note(out_lacks, "flits of a store memory", 4 * (lanes / m->p), tg_store_rows(m));
   *t = (tg_scatter_tiling){.strip = (uint32_t)strip, .row_flits = (uint32_t)strip / m->p};
   t->ways = (uint32_t)tg_min(tg_div_up(columns, strip), ways);
   uint32_t store = tg_store_rows(m);
@@ -69,9 +64,10 @@ bool tg_tile_scatter(const tg_params *m, int64_t count, int64_t columns, tg_scat
     tg_need_note(m, &need, out_lacks);
     return false;
   }
-  if (chunks > MOST_CHUNKS) return short_of(out_lacks, "chunks of updates", (uint64_t)chunks, MOST_CHUNKS);
+  if (chunks > MOST_CHUNKS)
+    return tg_shortage_note(out_lacks, "chunks of updates", (uint64_t)chunks, MOST_CHUNKS);
   uint64_t flits = (uint64_t)(t->zeros + 1) * t->row_flits + t->index_flits;
-  if (flits > store) return short_of(out_lacks, "flits of a store memory", flits, store);
+  if (flits > store) return tg_shortage_note(out_lacks, "flits of a store memory", flits, store);
   return t->zeros;
 }
 

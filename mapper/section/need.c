@@ -51,10 +51,11 @@ bool tg_need_fits(const tg_params *m, const tg_need *need) {
   return true;
 }
 
-void tg_shortage_note(tg_shortage *out, const char *of, uint64_t needed, uint32_t available) {
-  if (out->of && (double)needed / available >= (double)out->needed / out->available) return;
+bool tg_shortage_note(tg_shortage *out, const char *of, uint64_t needed, uint32_t available) {
+  if (out->of && (double)needed / available >= (double)out->needed / out->available) return false;
   *out = (tg_shortage){
       .of = of, .needed = needed > UINT32_MAX ? UINT32_MAX : (uint32_t)needed, .available = available};
+  return false;
 }
 
 /* What a need lacks is the limit that it exceeds the most. */

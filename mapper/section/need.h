@@ -34,8 +34,9 @@ bool tg_need_fits(const tg_params *m, const tg_need *need);
 /* Keeps what is lacking in `out`, if it is the least so far in relation to what there is. */
 void tg_need_note(const tg_params *m, const tg_need *need, tg_shortage *out);
 
-/* The same of what is no limit of tg_need: so much of something is needed where there is so much. */
-void tg_shortage_note(tg_shortage *out, const char *of, uint64_t needed, uint32_t available);
+/* The same of what is no limit of tg_need: so much of something is needed where there is so much. False always: what asked for
+ * it does not fit. */
+bool tg_shortage_note(tg_shortage *out, const char *of, uint64_t needed, uint32_t available);
 
 /* "; the closest one needs 11 banks of a scratchpad, the array has 8", on the arena; nothing if nothing lacks. */
 const char *tg_shortage_text(tg_arena *arena, const tg_shortage *shortage);

@@ -75,11 +75,6 @@ void tg_space_spread(const tg_params *m, tg_space *space) {
   }
 }
 
-static bool lacks(tg_shortage *out_lacks, const char *of, uint64_t needed, uint32_t available) {
-  tg_shortage_note(out_lacks, of, needed, available);
-  return false;
-}
-
 /* Chunks of at most `limit` rows, fewer if that spreads the rows over more tiles; of whole rows, as many as
  * fill the groups of the vector unit. */
 static bool set_loops(const tg_params *m, const tg_stream_kernel *plan, uint32_t limit, tg_stream_tiling *t,
@@ -89,9 +84,9 @@ static bool set_loops(const tg_params *m, const tg_stream_kernel *plan, uint32_t
   if (!t->run) t->chunk_rows = (uint32_t)tg_min(limit, blocks);
   if (plan->whole_rows && t->chunk_rows > depth) t->chunk_rows -= t->chunk_rows % depth;
   uint64_t per_round = (uint64_t)t->chunk_rows * tiles, chunks = tg_div_up(plan->rows, per_round);
-  if (chunks > MOST_CHUNKS) return lacks(out_lacks, "chunks of rows", chunks, MOST_CHUNKS);
+  if (chunks > MOST_CHUNKS) return tg_shortage_note(out_lacks, "chunks of rows", chunks, MOST_CHUNKS);
   uint64_t vectors = (uint64_t)t->chunk_rows * t->vectors;
-  if (vectors > MOST_VECTORS) return lacks(out_lacks, "vectors of a chunk", vectors, MOST_VECTORS);
+  if (vectors > MOST_VECTORS) return tg_shortage_note(out_lacks, "vectors of a chunk", vectors, MOST_VECTORS);
   t->loops[0] = (uint32_t)chunks;
   t->loops[1] = plan->column_blocks;
   t->loops[2] = 1;
@@ -218,7 +213,7 @@ static bool tile(const tg_params *m, const tg_stream_kernel *plan, uint32_t copi
   uint64_t room = (uint64_t)banks * tg_bank_rows(m);
   if (keeps) {
     if (kept > room) return lacks_banks(m, &of, kept, out_lacks);
-    if (tg_bank_rows(m) < 2) return lacks(out_lacks, "rows of a bank", 2, tg_bank_rows(m));
+    if (tg_bank_rows(m) < 2) return tg_shortage_note(out_lacks, "rows of a bank", 2, tg_bank_rows(m));
     limit = (uint32_t)tg_min((uint32_t)tg_min(limit, room / kept), tg_bank_rows(m) / 2);
   }
   uint32_t most = limit;
