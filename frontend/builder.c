@@ -41,11 +41,15 @@ tg_status tg_builder_finish(tg_builder *b, tg_graph **out_graph, tg_diag *diag) 
 
 static bool check_sizes(tg_builder *b, const char *name, tg_dtype dtype, int rank, const int64_t *sizes) {
   int64_t count = 1;
-  bool ok = rank >= 0 && rank <= TG_MAX_RANK && dtype > TG_NONE && dtype < TG_DTYPE_COUNT;
+  if (rank < 0 || rank > TG_MAX_RANK || dtype <= TG_NONE || dtype >= TG_DTYPE_COUNT) {
+    tg_fail(&b->error, TG_INVALID, "tensor \"%s\": its type is not supported", name);
+    return false;
+  }
+  bool ok = true;
   for (int i = 0; ok && i < rank; i++)
     ok = sizes[i] >= 0 && !(sizes[i] && __builtin_mul_overflow(count, sizes[i], &count)) &&
          count <= TG_MAX_ELEMENTS;
-  if (!ok) tg_fail(&b->error, TG_INVALID, "tensor \"%s\": its type is not supported", name);
+  if (!ok) tg_fail(&b->error, TG_INVALID, "tensor \"%s\": a negative size, or more than 2^34 elements", name);
   return ok;
 }
 

@@ -152,6 +152,9 @@ struct tg_graph {
   /* of a lowered graph: by output, does it say where an integer passed what is exact: NaN in it, or of
    * floats tg_inexact_mark in all of it? NULL before */
   bool *guarded_outputs;
+  const char *
+      *data_files; /* beside the model, that its constants were read from: paths, each once; not cloned */
+  size_t data_file_count, data_files_capacity;
   tg_value **values; /* every value, also dead ones until tg_graph_compact */
   int value_count;
   tg_carry *carries; /* empty but for training steps */

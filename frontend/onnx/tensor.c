@@ -68,6 +68,16 @@ static bool parse_size(const char *text, uint64_t *out) {
   return true;
 }
 
+/* Notes that constants come from the file of that name in the model's folder. */
+static void note_data_file(tg_graph *graph, const char *model_path, const char *location) {
+  const char *slash = strrchr(model_path, '/');
+  const char *path = tg_arena_printf(graph->arena, "%.*s%s", slash ? (int)(slash - model_path + 1) : 0,
+                                     model_path, location);
+  for (size_t i = 0; i < graph->data_file_count; i++)
+    if (!strcmp(graph->data_files[i], path)) return;
+  TG_PUSH(graph->arena, graph->data_files, graph->data_file_count, graph->data_files_capacity, path);
+}
+
 static tg_status load_external(tg_graph *graph, const Onnx__TensorProto *proto, const char *model_path,
                                size_t bytes, const void **out_data, tg_diag *diag) {
   const char *location = NULL;
@@ -92,6 +102,7 @@ static tg_status load_external(tg_graph *graph, const Onnx__TensorProto *proto, 
                    bytes);
   tg_file file;
   if (tg_file_map_external(model_path, location, &file, diag)) return TG_INVALID;
+  note_data_file(graph, model_path, location);
   tg_status status = TG_OK;
   if (offset > file.size || length > file.size - offset)
     status = tg_fail(diag, TG_INVALID, "external data \"%s\" ends before offset %" PRIu64 " + %" PRIu64,

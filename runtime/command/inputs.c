@@ -30,11 +30,31 @@ tg_status tg_read_piped(tg_context *context) {
   return status || strcmp(path, "-") != 0 || context->piped ? status : read_stdin(context);
 }
 
+/* Nor may an output stand where a model keeps its weights. */
+static tg_status check_data_files(tg_context *context, const tg_graph *model) {
+  tg_status status = TG_OK;
+  for (size_t i = 0; !status && model && i < model->data_file_count; i++)
+    status = tg_check_unwritten(context, model->data_files[i]);
+  return status;
+}
+
+static tg_status load_file(tg_context *context, const char *path, tg_session **out_session) {
+  tg_session *session;
+  tg_status status = tg_session_load(path, &session, &context->diag);
+  if (status) return status;
+  status = check_data_files(context, session->model);
+  if (status)
+    tg_session_close(session);
+  else
+    *out_session = session;
+  return status;
+}
+
 tg_status tg_load_operand(tg_context *context, tg_session **out_session) {
   const char *path;
   tg_status status = tg_one_operand(context, &path);
   if (status) return status;
-  if (strcmp(path, "-") != 0) return tg_session_load(path, out_session, &context->diag);
+  if (strcmp(path, "-") != 0) return load_file(context, path, out_session);
   status = tg_read_piped(context);
   return status ? status
                 : tg_session_load_memory(context->piped, context->piped_size, "standard input", out_session,

@@ -316,7 +316,11 @@ static void external(const void *data) {
   tg_graph *g = import(&arena, &m, &diag);
   EXPECT_EQ(g == NULL, row->message != NULL);
   if (row->message) EXPECT_HAS(diag.message, row->message);
-  if (g) EXPECT(((const float *)tg_in(g->first, 1)->data)[2] == 3);
+  if (g) {
+    EXPECT(((const float *)tg_in(g->first, 1)->data)[2] == 3);
+    EXPECT_EQ(g->data_file_count, 1);
+    EXPECT_STR(g->data_files[0], tg_arena_printf(&arena, "%s/%s", tg_test_dir(), row->location));
+  }
   tg_arena_release(&arena);
 }
 

@@ -105,6 +105,7 @@ TG_TEST(command, refusals_are_one_line_and_leave_no_file) {
       {"zoo unicorn -o u.onnx", "unicorn"},
       {"zoo gemm", "-o"},
       {"zoo gemm --m 9999999999 --n 9999999999 -o g.onnx", "2^34"},
+      {"zoo vit-tiny --batch 4294967296 -o v.onnx", "2^34"},
   };
   small_models();
   if (!made("fifo"))

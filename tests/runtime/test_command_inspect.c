@@ -257,6 +257,21 @@ TG_TEST(command, an_engine_that_is_missing_is_told_with_what_to_do) {
              "engine \"warp\": this build has no such engine; --engines available compares those it has");
 }
 
+/* y = x + w, three elements each, where w lies in weights.bin: a ModelProto as protobuf writes it. */
+static void model_with_outside_weights(void) {
+  static const char model[] = "\x08\x08"                                                /* IR version */
+                              "\x3a\x59"                                                /* graph */
+                              "\x0a\x0e\x0a\x01x\x0a\x01w\x12\x01y\x22\x03\x41\x64\x64" /* node: Add */
+                              "\x12\x01g"                                               /* name */
+                              "\x2a\x22\x08\x03\x10\x01\x42\x01w"                       /* initializer w */
+                              "\x6a\x17\x0a\x08location\x12\x0bweights.bin\x70\x01"     /* its place */
+                              "\x5a\x0f\x0a\x01x\x12\x0a\x0a\x08\x08\x01\x12\x04\x0a\x02\x08\x03" /* input */
+                              "\x62\x0f\x0a\x01y\x12\x0a\x0a\x08\x08\x01\x12\x04\x0a\x02\x08\x03" /* output */
+                              "\x42\x02\x10\x0d"; /* opset 13 */
+  write_file("outside.onnx", model);
+  write_file("weights.bin", "twelve bytes");
+}
+
 TG_TEST(command, what_is_read_is_not_written_over) {
   static const char *const lines[] = {
       "compile kept.onnx -o kept.onnx",
@@ -285,8 +300,11 @@ TG_TEST(command, what_is_read_is_not_written_over) {
       "run gemm.onnx --arch tiny --golden C=values.npy --output-dir outputs",
       "train square.onnx --arch tiny --data values.npy --labels values.npy --loss mse --batch 4 --steps 1 "
       "--save-grads grads",
+      "compile outside.onnx -o weights.bin",
+      "inspect outside.onnx --dot ./weights.bin",
   };
   small_models();
+  model_with_outside_weights();
   EXPECT_EQ(shell("cp gemm.onnx kept.onnx && ln -s kept.onnx link.onnx && ln -s kept.onnx kept.json && "
                   "ln kept.onnx hard.onnx && ln kept.onnx hard.npz && ln kept.onnx hard.json && "
                   "ln kept.onnx hard.yaml"),
@@ -308,6 +326,7 @@ TG_TEST(command, what_is_read_is_not_written_over) {
   }
   EXPECT_EQ(shell("cmp gemm.onnx kept.onnx && cmp values.npy values.old"), 0);
   EXPECT_EQ(files_here(), before);
+  EXPECT_EQ(tegula("run outside.onnx --arch tiny -q")->status, 0);
   EXPECT_EQ(tegula("inspect gemm.onnx --dot /dev/null --export /dev/null")->status, 0);
   EXPECT_EQ(tegula("compile gemm.onnx --arch tiny -o again.tgb")->status, 0);
   EXPECT_EQ(tegula("compile gemm.onnx --arch tiny -o again.tgb")->status,
