@@ -216,7 +216,7 @@ def sources(harness, rtl, generated, edit):
     constants = constants_of(package)
     constants.update(re.findall(r"(\w+)=(\d+)", "".join(re.findall(r"^// constants: (.*)$", text, re.MULTILINE))))
     fabric = prepared(read(os.path.join(rtl, "fabric_pkg.sv")), constants)
-    structs = struct_fields(fabric)
+    structs = struct_fields(fabric) | struct_fields(prepared(read(os.path.join(rtl, "fp_pkg.sv")), constants))
     parts = [package, fabric]
     if "decisions::" in text:
         tables = read(os.path.join(generated, "decisions.sv"))

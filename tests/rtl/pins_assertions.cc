@@ -1,6 +1,13 @@
 #include "tests/rtl/pins.h"
 #include "Vpost_fifo.h"
 
+template <typename Visitor> static void ports(Visitor &v, Vpost_fifo &model, tg_fifo_pins &p) {
+  v.in("start_i", model.start_i, 0u);
+  v.in("push_i", model.push_i, p.push);
+  v.in("pop_i", model.pop_i, p.pop);
+  v.out("empty_o", model.empty_o, p.empty);
+}
+
 // Like PINS_DUT's, but an assertion that does not hold is seen by eval and does not end the process.
 static void *create() {
   auto *dut = static_cast<Dut<Vpost_fifo> *>(pins_create<Vpost_fifo>());
@@ -9,14 +16,8 @@ static void *create() {
 }
 
 static void eval(void *dut, void *pins) {
-  auto &d = *static_cast<Dut<Vpost_fifo> *>(dut);
-  auto &p = *static_cast<tg_fifo_pins *>(pins);
-  d.model->start_i = 0;
-  d.model->push_i = p.push;
-  d.model->pop_i = p.pop;
-  d.model->eval();
-  p.empty = d.model->empty_o;
-  p.failed = d.context.gotError();
+  pins_eval<Vpost_fifo, tg_fifo_pins>(dut, pins);
+  static_cast<tg_fifo_pins *>(pins)->failed = static_cast<Dut<Vpost_fifo> *>(dut)->context.gotError();
 }
 
 extern "C" const tg_dut_ops tg_dut_post_fifo = {create, pins_destroy<Vpost_fifo>, eval,

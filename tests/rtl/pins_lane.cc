@@ -2,16 +2,13 @@
 #include "Vlane3.h"
 #include "Vlane5.h"
 
-template <typename Model> static void eval(void *dut, void *pins) {
-  auto &model = *static_cast<Dut<Model> *>(dut)->model;
-  auto &p = *static_cast<tg_lane_pins *>(pins);
-  model.rst_ni = !p.reset;
-  model.valid_i = p.valid;
-  model.a_i = p.a;
-  model.b_i = p.b;
-  model.c_i = p.c;
-  model.eval();
-  p.sum = model.sum_o;
+template <typename Visitor, typename Model> static void ports(Visitor &v, Model &model, tg_lane_pins &p) {
+  v.in("rst_ni", model.rst_ni, !p.reset);
+  v.in("valid_i", model.valid_i, p.valid);
+  v.in("a_i", model.a_i, p.a);
+  v.in("b_i", model.b_i, p.b);
+  v.in("c_i", model.c_i, p.c);
+  v.out("sum_o", model.sum_o, p.sum);
 }
-PINS_DUT(tg_dut_lane3, Vlane3, eval<Vlane3>);
-PINS_DUT(tg_dut_lane5, Vlane5, eval<Vlane5>);
+PINS_DUT(tg_dut_lane3, Vlane3, tg_lane_pins);
+PINS_DUT(tg_dut_lane5, Vlane5, tg_lane_pins);
