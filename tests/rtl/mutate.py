@@ -67,6 +67,9 @@ def machine(*tests):
     return [("systemc", test, "*") for test in tests]
 
 
+ORDERING = machine("test_ordering", "test_sections", "test_program_check")
+DRAM = machine("test_dram", "test_device") + SYSTEMC[:1]
+
 FILES = {
     "fp_pkg.sv": (10, [FORMATS, LANE, PE, ALU]),
     "fp_unpack.sv": (100, [PE]),
@@ -143,6 +146,25 @@ FILES = {
     "sim/machine/access.c": (6, machine("test_program_check", "test_rows_by_index") + SYSTEMC),
     "sim/machine/config.c": (4, machine("test_config") + SYSTEMC),
     "sim/machine/config_share.c": (4, machine("test_config") + SYSTEMC),
+    "sim/machine/actions.c": (10, machine("test_energy", "test_energy_counts")),
+    "sim/machine/energy.c": (6, machine("test_energy")),
+    "sim/machine/energy_sum.c": (10, machine("test_energy")),
+    "sim/machine/ucode.c": (6, machine("test_instruction_text", "test_program_check", "test_energy")),
+    "sim/machine/program_check.c": (4, machine("test_program_check")),
+    "sim/machine/ordering.c": (6, ORDERING),
+    "sim/machine/ordering_access.c": (6, ORDERING),
+    "sim/machine/ordering_kept.c": (20, ORDERING),
+    "sim/machine/ordering_memory.c": (6, ORDERING),
+    "sim/machine/ordering_regions.c": (6, ORDERING),
+    "sim/machine/ordering_setup.c": (6, ORDERING),
+    "sim/machine/dram.c": (6, DRAM),
+    "sim/machine/dram_address.c": (10, DRAM),
+    "sim/machine/dram_device.c": (6, DRAM),
+    "sim/dram/arrivals.c": (20, DRAM),
+    "sim/dram/channel.c": (6, DRAM),
+    "sim/dram/controller.c": (6, DRAM),
+    "sim/dram/crossing.c": (10, DRAM),
+    "sim/dram/queue.c": (10, DRAM),
 }
 
 for _, benches in FILES.values():
@@ -259,6 +281,11 @@ def equivalents():
             sys.exit(f"{EQUIVALENT}: three lines a mutant: file, - line, + mutated line; not {entries[i:i + 3]}")
         result.add((entries[i], entries[i + 1][2:].strip(), entries[i + 2][2:].strip()))
     return result
+
+
+def read_only(verilate):
+    """The command that reads what that one verilates, and makes nothing of it."""
+    return re.sub(r" --hierarchical \S+", "", verilate.split(" && env ")[0]).replace(" --cc ", " --lint-only ").replace(" -O3 ", " -O0 ")
 
 
 def place_of(bench):
@@ -394,8 +421,7 @@ class Bench:
             shutil.rmtree(os.path.join(folder, os.path.basename(place_of(one)[1])), ignore_errors=True)
             verilate, link, program = self.verilation(folder, files, *place_of(one), cached=True)
             # What cannot stand there is mostly found by a look at the whole, in seconds.
-            whole = re.sub(r" --hierarchical \S+", "", verilate.split(" && env ")[0]).replace(" --cc ", " --lint-only ").replace(" -O3 ", " -O0 ")
-            for command in (whole, verilate):
+            for command in (read_only(verilate), verilate):
                 done = subprocess.run(command, shell=True, cwd=self.build, capture_output=True, text=True)
                 found = {texts[os.path.basename(path)][1][int(at) - 1] for path, at in
                          re.findall(rf"%(?:Error[^:]*|Warning-SELRANGE): ({re.escape(folder)}/\w+\.sv):(\d+):", done.stderr)} - wrong - {None}
@@ -493,7 +519,7 @@ def check_benches(bench):
             mutated = os.path.join(folder, name)
             shutil.copy(path_of(name), mutated)
             verilate, link, _ = bench.verilation(folder, {name: mutated}, *place)
-            read = subprocess.run(verilate.split(" && env ")[0], shell=True, cwd=bench.build, capture_output=True, text=True)
+            read = subprocess.run(read_only(verilate), shell=True, cwd=bench.build, capture_output=True, text=True)
             sound = read.returncode == 0 and mutated in verilate and folder in link and f" {place[1]}/" not in link
             print(f"{'ok' if sound else 'FAILED':7} {' '.join(place)}, {name}\n{'' if sound else read.stderr}", end="")
             failed += not sound
