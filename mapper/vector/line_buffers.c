@@ -47,7 +47,17 @@ void tg_line_each_tap(const tg_line_kernel *k, const tg_line_tiling *t, tg_line_
 
 /* ---- sizes ---- */
 
-uint32_t tg_line_groups(const tg_line_tiling *t) { return (t->run + t->lead + t->unroll - 1) / t->unroll; }
+uint32_t tg_line_run_columns(const tg_line_tiling *t) {
+  return t->through > 1 ? (t->through - 1) * t->pitch + t->columns : t->run;
+}
+
+uint32_t tg_line_row_runs(const tg_line_tiling *t) {
+  return t->through > 1 ? (t->rows + t->through - 1) / t->through : t->rows;
+}
+
+uint32_t tg_line_groups(const tg_line_tiling *t) {
+  return (tg_line_run_columns(t) + t->lead + t->unroll - 1) / t->unroll;
+}
 
 static int64_t reach(const tg_windows *w, int d, int64_t results) {
   return (results - 1) * w->row_step[d] + (w->taps[d] - 1) * w->tap_step[d] + 1;
@@ -58,6 +68,7 @@ uint32_t tg_line_loaded_columns(const tg_line_kernel *k, const tg_line_tiling *t
 }
 
 uint32_t tg_line_image_columns(const tg_line_kernel *k, const tg_line_tiling *t) {
+  if (t->through > 1) return t->pitch;
   return t->depth ? tg_line_loaded_columns(k, t)
                   : (uint32_t)reach(k->windows, 1, (int64_t)tg_line_groups(t) * t->unroll);
 }

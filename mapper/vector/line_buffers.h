@@ -23,8 +23,12 @@ typedef struct tg_line_tiling {
       width; /* rows of a window, positions of a row that a pass takes (line_passes.h); 0: no passes */
   /* columns that a VOP behind the passes finishes at a time: it makes results of whole sums; 0: the last pass does */
   uint32_t apart;
-  uint32_t run;                  /* columns of results that follow each other in the scratchpad */
-  uint32_t lead;                 /* columns in front of each run there */
+  uint32_t run;  /* columns of results that follow each other in the scratchpad */
+  uint32_t lead; /* columns in front of each run there */
+  /* Of passes that are finished apart: rows of results that one run of sums goes through, from the columns of one row on
+   * to those of the next, and from row to row so many columns of the image and of sums; through is 0 or 1: runs are
+   * rows, or parts of them. */
+  uint32_t through, pitch;
   uint32_t taps;                 /* columns of a window that it takes: one, or all of them */
   uint32_t blocks[TG_LINE_DIMS]; /* of rows, columns, channels */
   uint32_t rounds;               /* blocks of a tile; of each image, where rows are cut */
@@ -83,8 +87,10 @@ bool tg_line_set_strides(const tg_compile *c, const tg_node *root, const tg_valu
 /* Is there a tiling for image and result as they lie, also where pixels lie apart? */
 bool tg_line_walks_views(tg_compile *c, const tg_line_kernel *kernel);
 /* The fastest tilings by their estimates, each the best one of what an iteration makes, fastest first, and then the
- * fastest one that is finished apart; or, where tilings are randomized, any one. False: none fits. line_buffers_tiling.c */
-enum { TG_LINE_TILINGS = 4 };
+ * fastest ones that are finished apart, without runs through rows and with them; or, where tilings are randomized, any
+ * one. False: none fits. line_buffers_tiling.c */
+enum { TG_LINE_TILINGS = 5 };
+#define TG_LINE_WORTH_A_REPLAY 1.1 /* of the best estimate */
 typedef struct tg_line_tilings {
   tg_line_tiling tiling[TG_LINE_TILINGS];
   int count;
@@ -115,17 +121,27 @@ enum {
   TG_LINE_CHANNELS
 };
 
-/* Groups of `unroll` columns of a run, with those in front of it; columns of the image, as loaded, and as its rows lie; its rows. */
+/* Columns of a run of sums, of which those between rows are no results; how many such runs there are, in parts of rows and
+ * in rows; groups of `unroll` of its columns, with those in front of it. */
+uint32_t tg_line_run_columns(const tg_line_tiling *t);
+static inline uint32_t tg_line_row_parts(const tg_line_tiling *t) { return t->columns / t->run; }
+uint32_t tg_line_row_runs(const tg_line_tiling *t);
 uint32_t tg_line_groups(const tg_line_tiling *t);
+/* Columns of the image, as loaded, and as its rows lie; its rows. */
 uint32_t tg_line_loaded_columns(const tg_line_kernel *kernel, const tg_line_tiling *t);
 uint32_t tg_line_image_columns(const tg_line_kernel *kernel, const tg_line_tiling *t);
 uint32_t tg_line_image_rows(const tg_line_kernel *kernel, const tg_line_tiling *t);
 /* Channels of a block as they lie, in whole vectors, and flits of a position of a stream kind. */
 uint32_t tg_line_take_of(const tg_params *m, const tg_line_tiling *t);
 uint32_t tg_line_position(const tg_params *m, const tg_line_tiling *t, int kind);
-/* Do results lie in the scratchpad as they leave, but for lanes behind the last channel? */
+/* Do results lie in the scratchpad as they leave, but for lanes behind the last channel? Those that are finished apart do. */
 static inline bool tg_line_is_dense(const tg_line_tiling *t) {
-  return t->lead == 0 && t->run % t->unroll == 0;
+  return t->apart || (t->lead == 0 && t->run % t->unroll == 0);
+}
+/* Columns in front of the results, and from run to run of them. */
+static inline uint32_t tg_line_results_lead(const tg_line_tiling *t) { return t->apart ? 0 : t->lead; }
+static inline uint32_t tg_line_results_apart(const tg_line_tiling *t) {
+  return t->apart ? t->run : tg_line_groups(t) * t->unroll;
 }
 /* Of an image that is made: tiles of a row that have the same pixels; and blocks of rows, and of channels, that all tiles have
  * in a round. */

@@ -58,7 +58,6 @@ bool tg_line_walks_views(tg_compile *c, const tg_line_kernel *lines) {
 /* ---- which tiling ---- */
 
 enum { REPLAYED_STEPS = 1 << 14 };
-#define WORTH_A_REPLAY 1.1 /* of the best estimate */
 /* Of the best time so far: what a replay errs by, which is more with a memory device. */
 #define CLEARLY             0.995
 #define CLEARLY_OF_A_DEVICE 0.97
@@ -91,7 +90,7 @@ static const tg_line_tiling *settle(const tg_compile *c, const tg_kernel *kernel
   double best = TG_NEVER, margin = simple ? CLEARLY : CLEARLY_OF_A_DEVICE, slack = simple ? 0 : A_DEVICES_OWN;
   const tg_line_tiling *chosen = &all->tiling[0];
   for (int i = 0; i < all->count && all->count > 1; i++) {
-    if (all->tiling[i].cycles > WORTH_A_REPLAY * chosen->cycles) continue;
+    if (all->tiling[i].cycles > TG_LINE_WORTH_A_REPLAY * chosen->cycles) continue;
     double limit = best < TG_NEVER ? tg_max_double(margin * best - slack, 0) : TG_NEVER,
            cycles = rehearsed_cycles(c, kernel, lines, &all->tiling[i], limit);
     if (cycles >= limit) continue;

@@ -146,18 +146,18 @@ static void fill_store(const void *user, int port, uint32_t r, uint32_t col, tg_
 static void plan_egress(emission *e) {
   const tg_line_tiling *t = e->t;
   uint32_t position = tg_line_position(e->b.m, t, e->k->result_kind),
-           moved = tg_line_moved(e->b.m, e->k, t, e->k->result_kind);
+           moved = tg_line_moved(e->b.m, e->k, t, e->k->result_kind),
+           front = tg_line_results_lead(t) * position;
   const tg_buffer *ring = &e->channels[TG_LINE_RESULT].ring;
-  e->ports[0] = (tg_store_port){
-      .from = &e->channels[TG_LINE_RESULT],
-      .away = &e->channels[TG_LINE_AWAY],
-      .flits = t->drain_flits,
-      .drain_tiles = t->drain_tiles,
-      .loops = {tg_line_image_loops(e->k, t), t->rounds, t->drain_tiles},
-      .buffer = tg_buffer_part(e->b.m, ring, t->lead * position, ring->rows - t->lead * position)};
+  e->ports[0] = (tg_store_port){.from = &e->channels[TG_LINE_RESULT],
+                                .away = &e->channels[TG_LINE_AWAY],
+                                .flits = t->drain_flits,
+                                .drain_tiles = t->drain_tiles,
+                                .loops = {tg_line_image_loops(e->k, t), t->rounds, t->drain_tiles},
+                                .buffer = tg_buffer_part(e->b.m, ring, front, ring->rows - front)};
   if (!tg_line_is_dense(t)) {
     e->ports[0].inner = t->run * position;
-    e->ports[0].stride = tg_line_groups(t) * t->unroll * position;
+    e->ports[0].stride = tg_line_results_apart(t) * position;
   } else if (moved < position) {
     e->ports[0].inner = moved;
     e->ports[0].stride = position;

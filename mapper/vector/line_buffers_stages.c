@@ -3,13 +3,22 @@
 #include "mapper/vector/line_product.h"
 #include "mapper/vector/line_totals.h"
 
-/* The steps of the last run go on behind the image. */
+static uint64_t larger(uint64_t a, uint64_t b) { return a > b ? a : b; }
+
+/* The steps of the last run go on behind the image, and so may its rows, and what stands for the padding behind the last. */
 static uint64_t image_positions(const tg_line_kernel *k, const tg_line_tiling *t) {
   const tg_windows *w = k->windows;
   uint64_t rows = tg_line_image_rows(k, t), columns = tg_line_image_columns(k, t),
+           loaded = tg_line_loaded_columns(k, t),
            results = t->columns - t->run + (uint64_t)tg_line_groups(t) * t->unroll,
-           taken = t->depth ? results * (uint64_t)w->row_step[1] + (uint64_t)w->taps[1] - t->width : 0;
-  return (rows - 1) * columns + (taken > columns ? taken : columns);
+           taken = t->depth ? results * (uint64_t)w->row_step[1] + (uint64_t)w->taps[1] - t->width : 0,
+           all = (rows - 1) * columns + (taken > columns ? taken : columns);
+  if (t->through < 2) return all;
+  uint64_t last =
+      (uint64_t)(tg_line_row_runs(t) - 1) * t->through + (uint64_t)((w->taps[0] - 1) * w->tap_step[0]);
+  all = rows * columns + loaded - columns;
+  if (columns < loaded) all = larger(all, rows * columns + (uint64_t)-w->origin[1]);
+  return larger(all, last * columns + taken);
 }
 
 void tg_line_plan_channels(const tg_params *m, const tg_line_kernel *k, const tg_line_tiling *t,
@@ -21,9 +30,10 @@ void tg_line_plan_channels(const tg_params *m, const tg_line_kernel *k, const tg
   uint64_t position = tg_line_position(m, t, k->result_kind),
            leaves = (uint64_t)t->drain_tiles * t->drain_flits;
   if (!tg_line_is_dense(t)) /* whole rows, of which the last columns stay */
-    leaves = (leaves / (t->run * position) * tg_line_groups(t) * t->unroll + t->lead) * position;
+    leaves = (leaves / (t->run * position) * tg_line_results_apart(t) + tg_line_results_lead(t)) * position;
   else
     leaves = leaves / tg_line_moved(m, k, t, k->result_kind) * position;
+  if (t->apart) leaves = larger(leaves, (uint64_t)tg_line_finished_rows(t) * t->columns * position);
   bool once = tg_line_keeps_weights(m, t);
   for (int i = 0; i < TG_LINE_CHANNELS; i++) plans[i] = (tg_channel_plan){0};
   plans[TG_LINE_IMAGE] =

@@ -42,7 +42,8 @@ static bool fields_fit(const tg_params *m, const tg_line_kernel *k, const tg_lin
            taken = (uint64_t)tg_line_image_rows(k, t) * tg_line_loaded_columns(k, t) * tg_line_take_of(m, t),
            stored = (uint64_t)t->rows * t->columns * tg_line_take_of(m, t),
            weights = (uint64_t)(w->taps[0] * w->taps[1]) * tg_line_take_of(m, t),
-           vectors = (uint64_t)t->rows * (t->depth ? t->columns / t->run : tg_line_groups(t)) * t->vectors;
+           vectors = (uint64_t)tg_line_finished_rows(t) *
+                     (t->depth ? tg_line_row_parts(t) : tg_line_groups(t)) * t->vectors;
   if (k->totals && (uint64_t)tg_line_totals(k, t) * tg_line_take_of(m, t) > MOST_TAKEN) return false;
   return taken <= MOST_TAKEN && stored <= MOST_TAKEN && weights <= MOST_TAKEN && vectors <= MOST_TAKEN &&
          tg_pad_rows(m) - 1 <= MOST_STEP && (int64_t)t->rows * w->row_step[0] <= MOST_STEP &&
@@ -99,9 +100,10 @@ typedef struct search {
   tg_compile *c;
   const tg_line_kernel *k;
   tg_line_tiling best; /* of what an iteration makes now */
-  bool found;
+  bool found, through; /* the latter: only runs that go through rows, else none that do */
   tg_line_tilings all;
-  tg_line_tiling apart; /* the fastest one that is finished so, if it says that it is */
+  tg_line_tiling
+      apart[2]; /* the fastest ones that are finished so, if they say that they are: by `through` */
   uint32_t considered;
   double configuration;               /* cycles that passes take there for their instructions and words */
   uint32_t words;                     /* of the results' microcode */
@@ -129,11 +131,14 @@ static bool product_fits(const search *s, tg_line_tiling *t) {
   return !s->k->product || tg_line_choose_product(s->c->m, s->k, &s->made, t);
 }
 
-/* Do the VOPs alone take longer than the best tiling so far? That changes no choice. */
-static bool is_slower(const search *s, const tg_line_tiling *t, const int *words) {
-  double rounds = (double)t->rounds * tg_line_image_loops(s->k, t);
-  return s->found && !s->c->options.any_tiling &&
-         s->configuration + rounds * tg_line_vop_cycles(s->c->m, s->k, t, words) >= s->best.cycles;
+/* Does so much of a block take longer than the best tiling so far, or so long that nobody replays it? That changes no choice. */
+static bool is_slower(const search *s, const tg_line_tiling *t, double cycles_of_block) {
+  double rounds = (double)t->rounds * tg_line_image_loops(s->k, t), least = TG_NEVER;
+  if (s->c->options.any_tiling) return false;
+  if (s->found) least = s->best.cycles;
+  if (t->apart && s->all.count)
+    least = tg_min_double(least, TG_LINE_WORTH_A_REPLAY * s->all.tiling[0].cycles);
+  return least < TG_NEVER && s->configuration + rounds * cycles_of_block >= least;
 }
 
 static void consider(search *s, tg_line_tiling t, const int *own_words) {
@@ -157,12 +162,14 @@ static void consider(search *s, tg_line_tiling t, const int *own_words) {
     if (rounds >= 1 << 20) return;
     t.rounds = (uint32_t)rounds;
   }
-  if (t.depth) tg_line_choose_run(m, s->k, words, &t);
+  if (s->through && !tg_line_choose_through(m, s->k, words, &t)) return; /* it is one of the others */
+  if (t.depth && !s->through) tg_line_choose_run(m, s->k, words, &t);
+  if (t.depth && is_slower(s, &t, tg_line_passes_cycles(m, s->k, &t, words))) return;
   if (t.apart && t.run % t.apart) return;
   if (!totals_fit(s->k, &t) || !set_drain_tiles(m, s->k, &t) || !fields_fit(m, s->k, &t) ||
       !places_fit(m, s->k, &t) || !product_fits(s, &t) || !add_segments(s, &t, words))
     return;
-  if (is_slower(s, &t, words)) return;
+  if (is_slower(s, &t, tg_line_vop_cycles(m, s->k, &t, words))) return;
   tg_line_list_stages(m, s->k, &t, words, &stages);
   if (!fits(m, s->k, &t, &stages)) return;
   t.cycles = s->c->options.any_tiling ? drawn : s->configuration + cycles_of(m, s->k, &t, &stages);
@@ -210,13 +217,14 @@ static void consider_columns(search *s, tg_line_tiling t, const int *words) {
   }
 }
 
-/* Keeps the fastest ones in order; where tilings are randomized, one. Of those that are finished apart, the fastest is one
- * more, which puts none of the others out. */
+/* Keeps the fastest ones in order; where tilings are randomized, one. Of those that are finished apart, the fastest ones, with
+ * runs that go through rows and without, are further ones, which put none of the others out. */
 static void keep(search *s, const tg_line_tiling *t) {
   tg_line_tilings *all = &s->all;
-  int most = s->c->options.any_tiling ? 1 : TG_LINE_TILINGS - 1, at = all->count;
+  int most = s->c->options.any_tiling ? 1 : TG_LINE_TILINGS - 2, at = all->count;
   if (t->apart && !s->c->options.any_tiling) {
-    if (!s->apart.apart || t->cycles < s->apart.cycles) s->apart = *t;
+    tg_line_tiling *best = &s->apart[t->through > 1];
+    if (!best->apart || t->cycles < best->cycles) *best = *t;
     return;
   }
   while (at > 0 && t->cycles < all->tiling[at - 1].cycles) at--;
@@ -247,9 +255,12 @@ static void consider_unrolled(search *s, const tg_line_tiling *t) {
   uint64_t bytes =
       t->depth ? (tg_line_passes(k, t) + (t->apart > 0)) * TG_INSTR_BYTES + mc.words * sizeof(uint64_t) : 0;
   s->configuration = (double)bytes / tg_flit_bytes(s->c->m);
-  s->found = false;
-  consider_columns(s, *t, words);
-  if (s->found) keep(s, &s->best);
+  for (int through = 0; through < (t->apart && tg_line_goes_through_rows(k) ? 2 : 1); through++) {
+    s->through = through;
+    s->found = false;
+    consider_columns(s, *t, words);
+    if (s->found) keep(s, &s->best);
+  }
 }
 
 static void consider_passes(search *s, uint32_t unroll, uint32_t apart) {
@@ -289,6 +300,7 @@ bool tg_line_tile(tg_compile *c, const tg_line_kernel *k, tg_line_tilings *out) 
   for (uint32_t u = 1; u <= MOST_UNROLLED; u++)
     for (uint32_t apart = 0; apart <= MOST_APART; apart++) consider_passes(&s, u, apart);
   *out = s.all;
-  if (s.apart.apart) out->tiling[out->count++] = s.apart;
+  for (int through = 0; through < 2; through++)
+    if (s.apart[through].apart) out->tiling[out->count++] = s.apart[through];
   return out->count > 0;
 }

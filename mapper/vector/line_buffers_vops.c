@@ -103,16 +103,27 @@ static tg_instr *push_windows(const emission *e, tg_queue *queue, uint32_t r, ui
 
 /* ---- a VOP for some rows of a window ---- */
 
-/* Of positions of `kind`, results of a row `columns` apart, from result number `first` on, which may lie in front. */
-static tg_stream *set_results(const emission *e, tg_vx_instr *vop, int number, int kind,
-                              const tg_buffer *buffer, int64_t first) {
+/* Of positions of `kind`, in runs that have `lead` in front and are `apart`, from number `first` on, which may lie in front. */
+static tg_stream *set_runs(const emission *e, tg_vx_instr *vop, int number, int kind, const tg_buffer *buffer,
+                           uint32_t lead, uint32_t apart, int64_t first) {
   const tg_line_tiling *t = e->t;
   int64_t position = tg_line_position(e->b.m, t, kind);
-  tg_stream *s = tg_line_set_stream(e, vop, number, kind, buffer, (t->lead + first) * position);
-  s->row[1] = tg_line_groups(t) * t->unroll * position;
-  s->row[0] = t->columns / t->run * s->row[1];
+  tg_stream *s = tg_line_set_stream(e, vop, number, kind, buffer, (lead + first) * position);
+  s->row[1] = apart * position;
+  s->row[0] = tg_line_row_parts(t) * s->row[1];
   s->j[0] = t->unroll * position;
   return s;
+}
+
+static tg_stream *set_sums(const emission *e, tg_vx_instr *vop, int number, const tg_buffer *buffer,
+                           int64_t first) {
+  return set_runs(e, vop, number, TG_STREAM_FP32, buffer, e->t->lead, tg_line_groups(e->t) * e->t->unroll,
+                  first);
+}
+
+static tg_stream *set_results(const emission *e, tg_vx_instr *vop, int number, int64_t first) {
+  return set_runs(e, vop, number, e->k->result_kind, &e->channels[TG_LINE_RESULT].ring,
+                  tg_line_results_lead(e->t), tg_line_results_apart(e->t), first);
 }
 
 /* The copy of the sums that a pass writes; it does not change from block to block. */
@@ -137,7 +148,7 @@ static void set_pass_images(const emission *e, tg_vx_instr *vop, const tg_line_p
                 column = pass->tap + (result - i * behind) * w->row_step[1] + phase;
         tg_stream *s = tg_line_set_stream(e, vop, tg_line_pass_image(k, t, i, u, phase), k->image_kind,
                                           &e->channels[TG_LINE_IMAGE].ring, (row * columns + column) * pixel);
-        s->row[0] = w->row_step[0] * columns * pixel;
+        s->row[0] = tg_max(t->through, 1) * w->row_step[0] * columns * pixel;
         s->row[1] = t->run * w->row_step[1] * pixel;
         s->j[0] = t->unroll * w->row_step[1] * pixel;
       }
@@ -162,20 +173,19 @@ static tg_instr *push_pass(const emission *e, tg_queue *queue, uint32_t number) 
   tg_line_pass pass = tg_line_pass_of(k, t, number);
   tg_instr *in = tg_line_push_vop(e, queue, &e->microcode[pass.part]);
   tg_vx_instr *vop = &in->vx;
-  tg_buffer from = sums_of(e, number + 1),
-            to = pass.ends ? e->channels[TG_LINE_RESULT].ring : sums_of(e, number);
+  tg_buffer from = sums_of(e, number + 1), to = sums_of(e, number);
   int64_t ahead = t->unroll > 1, lead = tg_line_lead(k, t, &pass);
-  vop->row_count[1] = t->columns / t->run;
+  vop->row_count[0] = tg_line_row_runs(t);
+  vop->row_count[1] = tg_line_row_parts(t);
   vop->rows = vop->row_count[0] * vop->row_count[1] * vop->row_count[2];
   vop->j_count[0] = tg_line_steps(k, t, &pass);
   vop->j_count[1] = 1;
   set_pass_images(e, vop, &pass);
   set_pass_weights(e, vop, &pass);
   for (uint32_t u = 0; u < t->unroll; u++) {
-    if (!pass.begins)
-      (void)set_results(e, vop, tg_line_pass_sums(k, t, &pass, u), TG_STREAM_FP32, &from, u - ahead);
-    set_results(e, vop, tg_line_pass_result(k, t, &pass, u), pass.ends ? k->result_kind : TG_STREAM_FP32, &to,
-                u - lead)
+    int number_out = tg_line_pass_result(k, t, &pass, u);
+    if (!pass.begins) (void)set_sums(e, vop, tg_line_pass_sums(k, t, &pass, u), &from, u - ahead);
+    (pass.ends ? set_results(e, vop, number_out, u - lead) : set_sums(e, vop, number_out, &to, u - lead))
         ->store = 1;
   }
   return in;
@@ -188,16 +198,22 @@ static tg_instr *push_finish(const emission *e, tg_queue *queue) {
   tg_instr *in = tg_line_push_vop(e, queue, &e->microcode[tg_line_parts(k, t)]);
   tg_vx_instr *vop = &in->vx;
   tg_buffer from = sums_of(e, tg_line_passes(k, t) - 1);
-  vop->row_count[1] = t->columns / t->run;
+  int64_t sum = tg_line_position(e->b.m, t, TG_STREAM_FP32),
+          position = tg_line_position(e->b.m, t, k->result_kind);
+  vop->row_count[0] = tg_line_row_runs(t);
+  vop->row_count[1] = t->through > 1 ? t->through : tg_line_row_parts(t);
   vop->rows = vop->row_count[0] * vop->row_count[1] * vop->row_count[2];
   vop->j_count[0] = t->run / t->apart;
   vop->j_count[1] = 1;
   for (uint32_t u = 0; u < t->apart; u++) {
-    tg_stream *sums = set_results(e, vop, tg_line_finished_sums(u), TG_STREAM_FP32, &from, u),
-              *result = set_results(e, vop, tg_line_finished_result(t, u), k->result_kind,
-                                    &e->channels[TG_LINE_RESULT].ring, u);
-    sums->j[0] = t->apart * tg_line_position(e->b.m, t, TG_STREAM_FP32);
-    result->j[0] = t->apart * tg_line_position(e->b.m, t, k->result_kind);
+    tg_stream *sums = set_sums(e, vop, tg_line_finished_sums(u), &from, u),
+              *result = set_results(e, vop, tg_line_finished_result(t, u), u);
+    if (t->through > 1) {
+      sums->row[1] = t->pitch * sum;
+      result->row[0] = t->through * result->row[1];
+    }
+    sums->j[0] = t->apart * sum;
+    result->j[0] = t->apart * position;
     result->store = 1;
   }
   if (k->bias)

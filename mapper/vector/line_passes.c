@@ -59,7 +59,7 @@ uint32_t tg_line_lead(const tg_line_kernel *k, const tg_line_tiling *t, const tg
 }
 
 uint32_t tg_line_steps(const tg_line_kernel *k, const tg_line_tiling *t, const tg_line_pass *pass) {
-  return (t->run + tg_line_lead(k, t, pass) + t->unroll - 1) / t->unroll;
+  return (tg_line_run_columns(t) + tg_line_lead(k, t, pass) + t->unroll - 1) / t->unroll;
 }
 
 /* ---- streams ---- */
@@ -128,26 +128,35 @@ uint32_t tg_line_sums_copies(const tg_line_kernel *k, const tg_line_tiling *t) {
 
 uint64_t tg_line_sums_rows(const tg_params *m, const tg_line_kernel *k, const tg_line_tiling *t) {
   if (!tg_line_sums_copies(k, t)) return 0;
-  uint64_t positions = (uint64_t)t->rows * (t->columns / t->run) * tg_line_groups(t) * t->unroll + t->lead;
+  uint64_t runs = (uint64_t)tg_line_row_runs(t) * tg_line_row_parts(t),
+           positions = runs * tg_line_groups(t) * t->unroll + t->lead;
   return positions * tg_line_position(m, t, TG_STREAM_FP32);
+}
+
+/* Cycles of a VOP of so many rows, in each of which so many words are. */
+static double vop_cycles(const tg_params *m, const tg_line_tiling *t, uint32_t rows, double words) {
+  uint32_t depth = m->fma_latency;
+  return (double)tg_div_up((int64_t)rows * tg_line_row_parts(t) * t->vectors, depth) * depth * words +
+         2.0 * depth + 2;
 }
 
 double tg_line_passes_cycles(const tg_params *m, const tg_line_kernel *k, const tg_line_tiling *t,
                              const int *words) {
-  uint32_t depth = m->fma_latency;
-  double rows = (double)tg_div_up((int64_t)t->rows * (t->columns / t->run) * t->vectors, depth) * depth,
-         cycles = 0;
-  for (uint32_t p = 0; p < tg_line_passes(k, t); p++) {
+  uint32_t runs = tg_line_row_runs(t), passes = tg_line_passes(k, t);
+  double cycles = 0;
+  for (uint32_t p = 0; p < passes; p++) {
     tg_line_pass pass = tg_line_pass_of(k, t, p);
     const int *own = words + 2 * pass.part;
-    cycles += rows * (own[0] + (double)tg_line_steps(k, t, &pass) * own[1]) + 2.0 * depth + 2;
+    cycles += vop_cycles(m, t, runs, own[0] + (double)tg_line_steps(k, t, &pass) * own[1]);
   }
   const int *finish = words + 2 * tg_line_parts(k, t);
-  if (t->apart) cycles += rows * (finish[0] + (double)(t->run / t->apart) * finish[1]) + 2.0 * depth + 2;
+  if (t->apart)
+    cycles += vop_cycles(m, t, tg_line_finished_rows(t), finish[0] + (double)(t->run / t->apart) * finish[1]);
   return cycles;
 }
 
-void tg_line_choose_run(const tg_params *m, const tg_line_kernel *k, const int *words, tg_line_tiling *t) {
+/* Parts of rows. */
+static double choose_parts(const tg_params *m, const tg_line_kernel *k, const int *words, tg_line_tiling *t) {
   uint32_t best = t->columns;
   double least = 0;
   for (uint32_t parts = 1; parts <= m->fma_latency; parts++) {
@@ -159,4 +168,42 @@ void tg_line_choose_run(const tg_params *m, const tg_line_kernel *k, const int *
     least = cycles;
   }
   t->run = best;
+  return least;
+}
+
+/* Whole rows of a padded image that is made may lie so that the padding behind a row is that in front of the next one. */
+static uint32_t pitch_of(const tg_line_kernel *k, const tg_line_tiling *t) {
+  const tg_windows *w = k->windows;
+  int64_t loaded = tg_line_loaded_columns(k, t), before = -w->origin[1],
+          behind = loaded - before - w->image->dims[2].size, shared = tg_min(before, behind);
+  return (uint32_t)(k->product && shared > 0 ? loaded - shared : loaded);
+}
+
+bool tg_line_goes_through_rows(const tg_line_kernel *k) {
+  return k->windows->row_step[0] == 1 && k->windows->row_step[1] == 1;
+}
+
+void tg_line_choose_run(const tg_params *m, const tg_line_kernel *k, const int *words, tg_line_tiling *t) {
+  t->through = 0;
+  (void)choose_parts(m, k, words, t);
+}
+
+bool tg_line_choose_through(const tg_params *m, const tg_line_kernel *k, const int *words,
+                            tg_line_tiling *t) {
+  tg_line_tiling now = *t;
+  now.through = 0;
+  double least = choose_parts(m, k, words, &now);
+  if (t->columns < k->windows->rows[1] || t->columns % t->apart) return false;
+  t->through = 0;
+  now.run = t->columns;
+  now.pitch = pitch_of(k, t);
+  for (uint32_t runs = t->rows, before = 1; runs-- > 1; before = now.through) {
+    now.through = (t->rows + runs - 1) / runs;
+    if (now.through == before) continue; /* as many in more runs */
+    double cycles = tg_line_passes_cycles(m, k, &now, words);
+    if (cycles >= least) continue;
+    *t = now;
+    least = cycles;
+  }
+  return t->through > 1;
 }

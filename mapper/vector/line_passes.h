@@ -7,6 +7,8 @@
  * complete turns - 1 results behind its first column, and the next row of the pass begins there. What steps make
  * before the first result of a run, which is a row of results or a part of one, lies in front of it, and nobody reads
  * it. So a VOP of its own may make results of the sums (`apart`), where that takes more than sums in the scratchpad do.
+ * Then a run may be several rows (`through`), where their rows lie in the scratchpad as those of the image do: what is
+ * made between two of them is nobody's either, and is what lies in front of the second.
  * If a step has several results, the columns of the first are loaded in the step before, so that no multiply-add
  * waits for them. */
 #ifndef TEGULA_MAPPER_VECTOR_LINE_PASSES_H
@@ -60,9 +62,19 @@ int tg_line_finished_bias(const tg_line_tiling *t);
 /* Sets `width`, `depth` and `lead` for rows of a window in so many equal parts: the most rows a pass that there are
  * streams for with this `unroll`. False: there are not enough, or passes gain nothing here. */
 bool tg_line_choose_passes(const tg_line_kernel *kernel, uint32_t parts, tg_line_tiling *t);
+/* Rows of results that it makes: with those behind the last one of a block, where its sums are made with others'. */
+static inline uint32_t tg_line_finished_rows(const tg_line_tiling *t) {
+  return t->through > 1 ? tg_line_row_runs(t) * t->through : t->rows;
+}
 /* Sets `run` to what takes the VOPs of a block least; words of each segment. */
 void tg_line_choose_run(const tg_params *m, const tg_line_kernel *kernel, const int *words,
                         tg_line_tiling *t);
+/* May sums go on from row to row? They may where rows of the image lie as those of results do. */
+bool tg_line_goes_through_rows(const tg_line_kernel *kernel);
+/* Sets `through` so, and `pitch`, of results that are finished apart. False: parts of rows take no longer, or the block has
+ * not all columns. */
+bool tg_line_choose_through(const tg_params *m, const tg_line_kernel *kernel, const int *words,
+                            tg_line_tiling *t);
 
 /* Positions of sums, of which there are so many copies: passes write them in turns. */
 uint32_t tg_line_sums_copies(const tg_line_kernel *kernel, const tg_line_tiling *t);

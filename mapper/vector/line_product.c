@@ -137,12 +137,14 @@ int tg_line_edges(const tg_line_kernel *k, const tg_line_tiling *t, tg_line_edge
   tg_line_made made = tg_line_made_of(k, t);
   uint32_t rows = tg_line_image_rows(k, t), columns = tg_line_image_columns(k, t),
            right = made.column + made.columns;
+  bool shared = columns < tg_line_loaded_columns(k, t); /* what is behind the last row is in front of none */
   int count = 0;
   if (made.rows < rows) {
-    out[0] = (tg_line_edge){.rows = 1, .columns = rows * columns};
+    out[0] = (tg_line_edge){.rows = 1, .columns = rows * columns + (shared ? made.column : 0)};
     return 1;
   }
-  if (made.column) out[count++] = (tg_line_edge){.rows = rows, .columns = made.column, .apart = columns};
+  if (made.column)
+    out[count++] = (tg_line_edge){.rows = rows + shared, .columns = made.column, .apart = columns};
   if (right < columns)
     out[count++] = (tg_line_edge){.first = right, .rows = rows, .columns = columns - right, .apart = columns};
   return count;
@@ -155,16 +157,19 @@ uint32_t tg_line_made_tile_rows(const tg_line_kernel *k, const tg_line_tiling *t
   return (uint32_t)tg_min(rows - first, t->made_rows);
 }
 
+static bool set_made_tiles(const tg_line_made *made, int64_t rows, tg_line_tiling *t) {
+  t->made_rows = (uint32_t)rows;
+  t->made_tiles = (uint32_t)tg_div_up(made->rows, rows);
+  return t->made_tiles <= MOST_MADE_TILES;
+}
+
 /* As few tiles as there is room for in an accumulator, but more where each is still enough for mx: then vx begins sooner. */
 static bool choose_made_tiles(const tg_params *m, const tg_line_made *made, tg_line_tiling *t) {
   uint64_t row = (uint64_t)made->columns * t->vectors, most = tg_acc_rows(m) / row;
   if (!most) return false;
   int64_t needed = tg_div_up(made->rows, (int64_t)most),
           wanted = tg_min((int64_t)made->rows * made->columns / ROWS_WORTH_IT, MOST_MADE_TILES / 2);
-  int64_t rows = tg_div_up(made->rows, tg_max(needed, tg_max(wanted, 1)));
-  t->made_rows = (uint32_t)rows;
-  t->made_tiles = (uint32_t)tg_div_up(made->rows, rows);
-  return t->made_tiles <= MOST_MADE_TILES;
+  return set_made_tiles(made, tg_div_up(made->rows, tg_max(needed, tg_max(wanted, 1))), t);
 }
 
 /* Cycles of the VOPs, of so many words, which take parts of rows side by side. */
@@ -195,6 +200,21 @@ static void choose_parts(const tg_params *m, const tg_line_kernel *k, const tg_l
   *t = best;
 }
 
+/* Tiles of fewer rows may be whole groups of those that vx has in flight, and take it less than they take mx more. */
+static void choose_whole_groups(const tg_params *m, const tg_line_kernel *k, const tg_line_made_words *words,
+                                tg_line_tiling *t) {
+  tg_line_made made = tg_line_made_of(k, t);
+  uint32_t group = 1;
+  while (group * t->vectors % m->fma_latency) group++;
+  tg_line_tiling now = *t;
+  int64_t rows = t->made_rows - t->made_rows % group;
+  if (!rows || rows == t->made_rows || !set_made_tiles(&made, rows, &now)) return;
+  choose_parts(m, k, words, &now);
+  double gain = t->made_cycles - now.made_cycles;
+  if (now.made_at_once && gain > tg_line_multiply_cycles(m, k, &now) - tg_line_multiply_cycles(m, k, t))
+    *t = now;
+}
+
 bool tg_line_choose_product(const tg_params *m, const tg_line_kernel *k, const tg_line_made_words *words,
                             tg_line_tiling *t) {
   const tg_windows *w = k->windows;
@@ -202,6 +222,7 @@ bool tg_line_choose_product(const tg_params *m, const tg_line_kernel *k, const t
   tg_line_made made = tg_line_made_of(k, t);
   if (!made.rows || !made.columns || !choose_made_tiles(m, &made, t)) return false;
   choose_parts(m, k, words, t);
+  if (t->made_at_once) choose_whole_groups(m, k, words, t);
   uint64_t taken = (uint64_t)made.rows * made.columns * (uint64_t)tg_line_pixel_taken(m, k->product),
            filters = (uint64_t)tg_line_pixel_taken(m, k->product) * tg_line_take_of(m, t),
            positions = (uint64_t)tg_line_image_rows(k, t) * tg_line_image_columns(k, t) * t->vectors;

@@ -92,6 +92,26 @@ static double load_cycles(const tg_stages *stages, tg_seat side, int kind) {
   return stage ? stage->cycles : 0;
 }
 
+/* Cycles of vx for the first block, from its first sums on, and for one of many: mx multiplies a tile of sums in so many of
+ * its cycles, has two halves of an accumulator, and goes on while vx reads the image that it made of the block before. */
+typedef struct turns {
+  double first, next;
+} turns;
+
+static turns turns_of(const tg_line_tiling *t, double multiply, double vop) {
+  enum { ROUNDS = 4 };
+  double each = multiply / t->made_tiles, take = t->made_cycles / t->made_tiles, freed[2] = {0}, end[ROUNDS],
+         ready = -each, done = 0;
+  for (uint32_t round = 0, tile = 0; round < ROUNDS; round++) {
+    for (uint32_t i = 0; i < t->made_tiles; i++, tile++) {
+      ready = (tile ? tg_max_double(ready, freed[tile % 2]) : ready) + each;
+      done = freed[tile % 2] = tg_max_double(done, ready) + take;
+    }
+    end[round] = done += vop - t->made_cycles;
+  }
+  return (turns){end[0], end[ROUNDS - 1] - end[ROUNDS - 2]};
+}
+
 double tg_line_product_cycles(const tg_params *m, const tg_line_kernel *k, const tg_line_tiling *t,
                               const tg_stages *stages) {
   bool stay = pixels_stay(m, k, t);
@@ -104,13 +124,14 @@ double tg_line_product_cycles(const tg_params *m, const tg_line_kernel *k, const
          latency = m->dram_latency + LATENCIES,
          stores = tg_checkerboard_share(m) * tg_max_double(tg_stages_port(stages, TG_SIDE_WEST).drain,
                                                            tg_stages_port(stages, TG_SIDE_NORTH).drain),
-         port = tg_max_double(stay ? 0 : west, (stay ? 0 : north) + filters / rows) + stores,
-         unit = tg_max_double(vop, multiply), waits = 0;
+         port = tg_max_double(stay ? 0 : west, (stay ? 0 : north) + filters / rows) + stores, unit, waits = 0;
+  const turns turn = turns_of(t, multiply, vop);
+  unit = tg_max_double(turn.next, multiply);
   if (!stay && t->copies == 1) unit = tg_max_double(unit, multiply + latency + tg_max_double(west, north));
   if (channels > 1 && channel_copies(m, k, t) == 1)
     waits = (channels - 1) * (latency + filters + multiply / t->made_tiles);
   double begin = tg_max_double(west, north + filters) + multiply / t->made_tiles;
-  return latency + begin + (rounds - 1) * tg_max_double(port, unit) + waits + vop + stores;
+  return latency + begin + (rounds - 1) * tg_max_double(port, unit) + waits + turn.first + stores;
 }
 
 /* ---- stages ---- */

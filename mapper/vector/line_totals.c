@@ -44,7 +44,7 @@ typedef tg_line_totals_vop totals_vop;
 
 /* Blocks of `block` positions from position `first` on. Results lie one behind the other, or in runs. */
 static bool go_over(const tg_line_tiling *t, int64_t first, int64_t block, int64_t blocks, totals_vop *out) {
-  int64_t run = t->run, apart = (int64_t)tg_line_groups(t) * t->unroll;
+  int64_t run = t->run, apart = tg_line_results_apart(t);
   *out = (totals_vop){
       .count = {1, (uint32_t)blocks}, .step = {0, block}, .repeats = {1, (uint32_t)block}, .first = first};
   if (tg_line_is_dense(t)) return true;

@@ -18,6 +18,10 @@ typedef struct window_case {
 #define DEPTHWISE(x, w, c, attributes)                                                                       \
   "graph \"g\"\ninput %x: f32[" x "]\nconst %w: f32[" w "] = seeded(1, 0.3)\nconst %b: f32[" c               \
   "] = seeded(2, 0.3)\n%y = Conv(%x, %w, %b) " attributes " group=" c " @2\noutput \"y\" %y: f32\n"
+#define TAIL(x, w, c, attributes)                                                                            \
+  "graph \"g\"\ninput %x: f32[" x "]\nconst %w: f32[" w "] = seeded(1, 0.3)\nconst %b: f32[" c               \
+  "] = seeded(2, 0.3)\n%a = Conv(%x, %w, %b) " attributes " group=" c                                        \
+  " @2\n%y = HardSwish(%a) @3\noutput \"y\" %y: f32\n"
 #define POOL(op, x, attributes)                                                                              \
   "graph \"g\"\ninput %x: f32[" x "]\n%y = " op "(%x) " attributes " @1\noutput \"y\" %y: f32\n"
 
@@ -195,6 +199,22 @@ static const window_case cases[] = {
      false,
      0,
      false},
+    {"sums_through_rows",
+     TAIL("2,24,7,9", "24,1,5,5", "24", "kernel_shape=[5,5] pads=[2,1,1,3]"),
+     TG_PRESET_MP0,
+     "edge",
+     {"fma_latency=6", NULL},
+     false,
+     0,
+     false},
+    {"sums_of_one_image_through_rows",
+     TAIL("1,40,13,6", "40,1,7,3", "40", "kernel_shape=[7,3] pads=[3,1,3,1]"),
+     TG_PRESET_MP4,
+     "edge",
+     {"rows=2", "cols=3", NULL},
+     false,
+     0,
+     false},
     {"maximum",
      POOL("MaxPool", "2,16,9,11", "kernel_shape=[3,3] strides=[2,2] pads=[1,1,1,1]"),
      TG_PRESET_MP0,
@@ -326,6 +346,16 @@ TG_TEST(line_buffers, pixels_meet_all_positions_of_a_row) {
   multiplies(IN_ORDER("1,14,14,240", "const %w: f32[240,1,5,5] = seeded(1, 0.3)\n%y = Conv(%x, %w) "
                                      "kernel_shape=[5,5] pads=[2,2,2,2] group=240 @2\n"),
              240.0 * 14 * 14 * 25, 0.37);
+}
+
+/* Row by row, an image that is made on the chip took 0.288 of them. */
+TG_TEST(line_buffers, sums_go_through_rows) {
+  multiplies(IN_ORDER("1,14,14,40",
+                      "const %e: f32[240,40,1,1] = seeded(1, 0.3)\n%p = Conv(%x, %e) kernel_shape=[1,1] @2\n"
+                      "%h = HardSwish(%p) @3\nconst %w: f32[240,1,5,5] = seeded(2, 0.3)\n"
+                      "%d = Conv(%h, %w) kernel_shape=[5,5] pads=[2,2,2,2] group=240 @4\n"
+                      "%y = HardSwish(%d) @6\n"),
+             240.0 * 14 * 14 * 25, 0.305);
 }
 
 /* A walk would touch an atom for each element, on the ports of two tiles: 1.5 %. */

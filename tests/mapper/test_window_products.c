@@ -14,6 +14,7 @@
 #define RELU  "%r = Relu(%p) @2\n"
 #define OUT   "output \"d\" %d: f32\n"
 #define THREE "kernel_shape=[3,3] pads=[1,1,1,1]"
+#define SWISH "%h = HardSwish(%d) @4\noutput \"h\" %h: f32\n"
 #define MEAN  "%m = ReduceMean(%d) axes=[2,3] keepdims=1 @5\noutput \"m\" %m: f32\n"
 
 static const randomized_case products[] = {
@@ -75,6 +76,24 @@ static const randomized_case products[] = {
      TG_PRESET_MP0,
      "edge",
      {"rows=2", "cols=2", NULL}},
+    {"sums_through_rows",
+     HEAD("1,14,14,40", "40", "48", ", %f")
+         RELU WINDOWS("%r", "48,1,5,5", "48", "kernel_shape=[5,5] pads=[2,2,2,2]") SWISH,
+     TG_PRESET_MP0,
+     "edge",
+     {NULL}},
+    {"sums_through_rows_of_uneven_pads",
+     HEAD("2,7,9,16", "16", "40", ", %f")
+         RELU WINDOWS("%r", "40,1,4,4", "40", "kernel_shape=[4,4] pads=[1,0,2,3]") SWISH,
+     TG_PRESET_MP0,
+     "edge",
+     {"fma_latency=6", NULL}},
+    {"sums_through_dilated_rows",
+     HEAD("1,11,6,16", "16", "32", ", %f")
+         RELU WINDOWS("%r", "32,1,3,4", "32", "kernel_shape=[3,4] dilations=[2,1] pads=[2,3,1,0]") SWISH,
+     TG_PRESET_MP4,
+     "edge",
+     {"fma_latency=3", "rows=3", NULL}},
     {"small_tiles",
      HEAD("1,6,6,8", "8", "32", ", %f") RELU WINDOWS("%r", "32,1,3,3", "32", THREE) OUT,
      TG_PRESET_MP1,
