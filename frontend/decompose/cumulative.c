@@ -41,8 +41,6 @@ tg_status tg_make_cumulative(tg_build *b, tg_node *node, tg_value **results, tg_
   return TG_OK;
 }
 
-enum { MOST_EYE_BYTES = 1 << 28 }; /* EyeLike makes a constant: a few bytes of a model may name any size */
-
 tg_status tg_make_eye_like(tg_build *b, tg_node *node, tg_value **results, tg_diag *diag) {
   const tg_value *x = tg_in(node, 0);
   tg_dtype dtype = (tg_dtype)tg_attr_int(node, TG_ATTR_DTYPE);
@@ -50,9 +48,7 @@ tg_status tg_make_eye_like(tg_build *b, tg_node *node, tg_value **results, tg_di
   if (x->rank != 2) return tg_fail(diag, TG_INVALID, "data of rank %d is no matrix", x->rank);
   if (k < -TG_MAX_ELEMENTS || k > TG_MAX_ELEMENTS) return tg_fail(diag, TG_INVALID, "k is too far away");
   if (!dtype) dtype = x->dtype;
-  if ((double)tg_value_elements(x) * (double)tg_dtype_size(dtype) > MOST_EYE_BYTES)
-    return tg_fail(diag, TG_INVALID, "%" PRId64 " elements of a matrix that is made are more than %d MB",
-                   tg_value_elements(x), MOST_EYE_BYTES >> 20);
+  if (tg_compose_made(dtype, (double)tg_value_elements(x), diag)) return TG_INVALID;
   tg_value_sizes(x, sizes);
   tg_value *eye = tg_build_constant(b, dtype, 2, sizes, NULL);
   for (int64_t i = 0; i < sizes[0]; i++) {

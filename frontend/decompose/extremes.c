@@ -35,11 +35,11 @@ static tg_value *reduced(tg_build *b, tg_node *node, tg_op op, tg_value *x) {
 }
 
 tg_status tg_make_extreme(tg_build *b, tg_node *node, tg_value **results, tg_diag *diag) {
-  (void)diag;
   tg_value *x = tg_in(node, 0);
   bool empty = !tg_value_elements(x), maximum = node->op == TG_OP_REDUCE_MAX;
   tg_value *y = reduced(b, node, empty ? TG_OP_REDUCE_SUM : node->op, f32(b, x));
   if (b->failed) return TG_OK;
+  if (empty && tg_compose_made(x->dtype, (double)tg_value_elements(y), diag)) return TG_INVALID;
   results[0] = empty ? of_nothing(b, y, x->dtype, maximum) : tg_build_cast(b, y, x->dtype);
   return TG_OK;
 }

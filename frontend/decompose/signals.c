@@ -218,6 +218,7 @@ tg_status tg_make_tf_idf(tg_build *b, tg_node *node, tg_value **results, tg_diag
   if (shortest < 1 || longest < shortest || longest > 32 || skips < 0 || skips > 1024)
     return tg_fail(diag, TG_INVALID, "its lengths of n-grams or skips are not supported");
   if (single) x = tg_build_insert(b, x, 0);
+  if (tg_compose_made(TG_F32, (double)x->dims[0].size, diag)) return TG_INVALID;
   int64_t rows = x->dims[0].size, *order = TG_NEW_ARRAY(b->graph->arena, int64_t, (size_t)p.outputs),
           zeros[] = {rows, 1};
   columns[made++] = tg_build_constant(b, TG_F32, 2, zeros, NULL); /* of indexes that no n-gram has */
