@@ -104,7 +104,7 @@ static tg_status measure(einsum *e, tg_diag *diag) {
   for (int i = 0; i < e->count; i++)
     for (int d = 0; d < e->operands[i]->rank; d++) {
       int64_t *size = &e->size[(int)e->term[i][d]], own = e->operands[i]->dims[d].size;
-      if (*size > 1 && own > 1 && *size != own)
+      if (*size >= 0 && *size != 1 && own != 1 && *size != own)
         return tg_fail(diag, TG_INVALID, "dimension %c has two sizes", e->term[i][d]);
       if (*size < 0 || *size == 1) *size = own;
     }
