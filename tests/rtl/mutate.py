@@ -51,6 +51,8 @@ VX = ("test_rtl_vx", "vx_tiny", "*p4*")
 VX_ODD = ("test_rtl_vx", "vx_odd", "*p2*")
 CHIP = ("chip", "test_agreement", "*odd*", "odd")
 CASES = ("chip", "test_rtl_faults", "*", "tiny")
+# Places that the verilator names of what it refuses: of errors, and of assignments of two kinds to one signal.
+BLAMED = r"^(?:%%(?:Error[^:]*|Warning-SELRANGE): | +(?=.*Location of (?:non)?blocking))(%s/\w+\.sv):(\d+):"
 PROOF = "proof"
 RULE = "rule"
 SYSTEMC = [("systemc", "test_systemc_timing", "*"), ("systemc", "test_systemc_parts", "*"),
@@ -424,7 +426,7 @@ class Bench:
             for command in (read_only(verilate), verilate):
                 done = subprocess.run(command, shell=True, cwd=self.build, capture_output=True, text=True)
                 found = {texts[os.path.basename(path)][1][int(at) - 1] for path, at in
-                         re.findall(rf"%(?:Error[^:]*|Warning-SELRANGE): ({re.escape(folder)}/\w+\.sv):(\d+):", done.stderr)} - wrong - {None}
+                         re.findall(BLAMED % re.escape(folder), done.stderr, re.MULTILINE)} - wrong - {None}
                 found |= misread(folder, done.stderr)
                 wrong |= found
                 if found:
