@@ -5,7 +5,7 @@ usage: accumulation.py [--short] [--k-tile N] [--arch NAME] [--dram NAME] [--fil
 
 Prints a row a model and policy: cycles with fp32, with bf16sr, and their ratio. Exits 1 if a model is slower by more than 1 % where K tiles
 end with blocks of the matrix unit (4 % below 64), else by more than a block for each K tile takes; and by more than 100 cycles, which is what
-one kernel row takes whose only block a K tile ends in. --short: of models that take a second.
+one kernel row takes whose only block a K tile ends in. --short: of models that take a second. --dram own: the memory that the array has.
 """
 import argparse
 import json
@@ -17,7 +17,8 @@ import tempfile
 
 SHORT = ["gemm --m 512 --n 512 --k 512", "mlp --batch 64", "lenet", "attention", "bert-layer --seq 32 --hidden 64 --heads 2"]
 ZOO = ["bert-layer --batch 2", "bert-base --layers 2", "bert-mlm", "convmodel", "resnet18", "resnet50", "vgg16", "unet", "diffusion-block", "lstm-lm", "vit-tiny",
-       "whisper-encoder", "whisper-decoder", "mobilenetv2", "mobilenetv3-small", "efficientnet-b0"]
+       "whisper-encoder", "whisper-decoder", "mobilenetv2", "mobilenetv3-small", "efficientnet-b0",
+       "mobilenetv2 --batch 8", "mobilenetv3-small --batch 8", "efficientnet-b0 --batch 8"]
 SIDES = {"mp0": 8, "mp1": 16}  # stationary rows of a block, edge
 BLOCK = 100  # cycles of one, of few rows, with the end of a K tile in it
 
@@ -49,7 +50,7 @@ def main():
         for name in [n for n in SHORT + ([] if o.short else ZOO) if o.filter in n]:
             subprocess.run([os.path.abspath(o.command), "zoo", *name.split(), "-q", "-o", path], check=True)
             for policy in "mp0", "mp1":
-                flags = ["--graphamp-preset", policy, "--arch", o.arch, "--dram", o.dram]
+                flags = ["--graphamp-preset", policy, "--arch", o.arch, *([] if o.dram == "own" else ["--dram", o.dram])]
                 wide = cycles(o.command, path, flags)
                 rounded = cycles(o.command, path, [*flags, "--tiling-accum", "bf16sr", "--k-tile", o.k_tile])
                 print(f"| {name} | {policy} | {wide} | {rounded} | {rounded / wide:.3f} |", flush=True)
