@@ -428,6 +428,8 @@ class Bench:
                 found = {texts[os.path.basename(path)][1][int(at) - 1] for path, at in
                          re.findall(BLAMED % re.escape(folder), done.stderr, re.MULTILINE)} - wrong - {None}
                 found |= misread(folder, done.stderr)
+                for text, owners in texts.values():
+                    found |= in_constants(text, owners, done.stderr) - wrong - {None}
                 wrong |= found
                 if found:
                     break
@@ -457,6 +459,18 @@ class Bench:
         paths = [mutated if f == name else os.path.join(rtl, f) for f in files]
         return subprocess.run(["verilator", "--lint-only", "-Wall", "--assert", "-DTEGULA_ASSERT", "-I" + rtl, "--top-module", "chip", os.path.join(rtl, "lint.vlt"),
                                package, *paths], capture_output=True).returncode == 0
+
+
+def in_constants(text, owners, said):
+    """Mutants within functions that have to be constant, and are not where a fault is chosen when the model begins."""
+    found, inside = set(), None
+    names = set(re.findall(r"can't determine constant for FUNCREF '(\w+)'", said))
+    for line, owner in zip(text.split("\n"), owners):
+        head = re.match(r"\s*function\b.*?(\w+) *[(;]", line)
+        inside = head.group(1) if head else None if line.strip().startswith("endfunction") else inside
+        if inside in names:
+            found.add(owner)
+    return found
 
 
 def misread(folder, said):
