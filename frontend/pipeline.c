@@ -107,6 +107,7 @@ tg_status tg_frontend_lower(tg_graph *graph, const tg_frontend_options *options,
   run(&p, "channels_last");
   run(&p, "hoist_casts");
   run(&p, "sink_transposes");
+  run(&p, "sink_squeezes");
   run(&p, "lower_repeats");
   run(&p, "merge_moves");
   if (options->precision.tiling_accum == TG_ACCUM_FP32) run(&p, "lower_conv_gradient");

@@ -54,9 +54,12 @@ void tg_pass_lower_conv_gradient(tg_graph *graph);
 
 /* Layout: convolution and pooling to channels-last, transposes moved until they meet. */
 void tg_pass_channels_last(tg_graph *graph);
-void tg_pass_hoist_casts(tg_graph *graph);     /* casts above moves, towards the producer */
-void tg_pass_sink_transposes(tg_graph *graph); /* below elementwise operators, Concat, moves by axis */
-void tg_pass_sink_reshapes(tg_graph *graph);   /* of reductions, below what scales them */
+void tg_pass_hoist_casts(tg_graph *graph); /* casts above moves, towards the producer */
+void tg_pass_sink_transposes(
+    tg_graph *graph); /* below elementwise operators, Concat, moves by axis, Reshapes */
+void tg_pass_sink_squeezes(
+    tg_graph *graph); /* of operators of one dimension, below elementwise ones and Concat */
+void tg_pass_sink_reshapes(tg_graph *graph); /* of reductions, below what scales them */
 void tg_pass_merge_moves(tg_graph *graph); /* chains of transposes or reshapes; like transposes of a value */
 void tg_pass_permute_weights(
     tg_graph *graph); /* Transpose, Reshape, MatMul: into the rows of constant weights */

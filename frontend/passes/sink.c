@@ -1,5 +1,5 @@
 /* Transposes move below elementwise operators, reductions, Concat, moves by axis, and reshapes that take dimensions
- * apart, towards the transpose that undoes them. */
+ * apart or join them, towards the transpose that undoes them. */
 #include "frontend/build/rewrite.h"
 #include "frontend/passes/passes.h"
 
@@ -49,12 +49,18 @@ static tg_value *before_transpose(tg_graph *graph, tg_value *operand, const int6
   return tg_rewrite_transpose(graph, tg_rewrite_reshape(graph, operand, rank, sizes, node), inverse, node);
 }
 
-/* The permutation that a node could pass on, or NULL. */
-static const int64_t *perm_to_sink(const tg_node *node) {
-  bool broadcasts = tg_op_is(node->op, TG_IS_ELEMENTWISE);
+/* May Transposes of its operands move below it? */
+static bool lets_pass(const tg_node *node) {
   bool reduces = tg_op_is(node->op, TG_IS_REDUCE) && tg_attr_int(node, TG_ATTR_KEEPDIMS);
   bool by_axis = tg_op_is(node->op, TG_IS_BY_AXIS) && tg_in(node, 0)->rank == tg_out(node)->rank;
-  if (!broadcasts && !reduces && !by_axis && node->op != TG_OP_CONCAT && !tg_is_plain_cast(node)) return NULL;
+  return tg_op_is(node->op, TG_IS_ELEMENTWISE) || reduces || by_axis || node->op == TG_OP_CONCAT ||
+         tg_is_plain_cast(node);
+}
+
+/* The permutation that a node could pass on, or NULL. */
+static const int64_t *perm_to_sink(const tg_node *node) {
+  if (!lets_pass(node)) return NULL;
+  bool broadcasts = tg_op_is(node->op, TG_IS_ELEMENTWISE);
   const tg_value *y = tg_out(node);
   const int64_t *perm = NULL;
   for (int i = 0; i < node->input_count && !perm; i++)
@@ -126,11 +132,128 @@ static void sink_below_split(tg_graph *graph, tg_node *reshape) {
   tg_rewrite_replace(graph, reshape, tg_rewrite_transpose(graph, split, perm, reshape));
 }
 
+/* Does a Transpose of the value by the inverse of `inverse` meet another one, below what Transposes move below? One that
+ * undoes it, where `exactly`. */
+static bool meets_transpose(const tg_value *value, const int64_t *inverse, bool exactly, int hops) {
+  for (const tg_use *use = value->uses; use && hops; use = use->next) {
+    const tg_node *reader = use->node;
+    const tg_value *y = tg_out(reader);
+    if (reader->op == TG_OP_TRANSPOSE) {
+      if (!exactly || same_perm(tg_attr_ints(reader, TG_ATTR_PERM, NULL), inverse, y->rank)) return true;
+    } else if (lets_pass(reader) && y->rank == value->rank &&
+               meets_transpose(y, inverse, exactly, hops - 1)) {
+      return true;
+    }
+  }
+  return false;
+}
+
+/* join(Transpose(x)) to Transpose(join(x)), of a Reshape that only joins dimensions, those of an image in front of what
+ * attends to its pixels, where that meets another Transpose. Where x has what is joined apart or in another order, as a
+ * shuffle of channels does, a Transpose brings it together first, and the one behind must be undone. */
+static void sink_below_join(tg_graph *graph, tg_node *reshape) {
+  enum { HOPS = 8 };
+  const tg_node *inner = tg_in(reshape, 0)->producer;
+  tg_value *y = tg_out(reshape);
+  int first[TG_MAX_RANK + 1], count = 0, joined = 0;
+  if (!inner || inner->op != TG_OP_TRANSPOSE ||
+      dimensions_that_count(y) >= dimensions_that_count(tg_out(inner)) ||
+      !tg_dims_are_groups(y, tg_out(inner), first))
+    return;
+  const int64_t *inner_perm = tg_attr_ints(inner, TG_ATTR_PERM, NULL);
+  tg_value *x = tg_in(inner, 0);
+  int64_t sizes[TG_MAX_RANK], perm[TG_MAX_RANK], inverse[TG_MAX_RANK], together[TG_MAX_RANK];
+  for (int d = 0; d < x->rank; d++) /* each group where x has its last dimension */
+    for (int g = 0; g < y->rank; g++) {
+      int last = first[g];
+      for (int k = first[g]; k < first[g + 1]; k++)
+        if (inner_perm[k] > inner_perm[last]) last = k;
+      if (first[g] == first[g + 1] || inner_perm[last] != d) continue;
+      for (int k = first[g]; k < first[g + 1]; k++) together[count++] = inner_perm[k];
+      sizes[joined] = y->dims[g].size;
+      perm[g] = joined++;
+    }
+  for (int g = 0; g < y->rank; g++) {
+    if (first[g] < first[g + 1]) continue;
+    sizes[joined] = 1; /* of no dimension of x */
+    perm[g] = joined++;
+  }
+  if (tg_perm_is_identity(perm, joined)) return;
+  bool apart = !tg_perm_keeps_order(together, x);
+  tg_perm_invert(perm, joined, inverse);
+  if (!meets_transpose(y, inverse, apart, HOPS)) return;
+  if (apart) x = tg_rewrite_transpose(graph, x, together, reshape);
+  tg_value *result = tg_rewrite_reshape(graph, x, joined, sizes, reshape);
+  tg_rewrite_replace(graph, reshape, tg_rewrite_transpose(graph, result, perm, reshape));
+}
+
+/* Of a Reshape of a Transpose that takes dimensions apart and joins them: one that does the former, in front of it. */
+static void part_reshape(tg_graph *graph, tg_node *reshape) {
+  tg_value *x = tg_in(reshape, 0);
+  const tg_value *y = tg_out(reshape);
+  int first[TG_MAX_RANK + 1], rank = 0;
+  int64_t sizes[TG_MAX_RANK], of_x = 1, of_y = 1;
+  if (!x->producer || x->producer->op != TG_OP_TRANSPOSE || !tg_value_elements(x) ||
+      tg_dims_are_groups(x, y, first) || tg_dims_are_groups(y, x, first))
+    return;
+  for (int i = 0, j = 0; i < x->rank || j < y->rank || of_x > 1 || of_y > 1;) {
+    if (of_x == 1 && i < x->rank) of_x = x->dims[i++].size;
+    if (of_y == 1 && j < y->rank) of_y = y->dims[j++].size;
+    int64_t both = of_x < of_y ? of_x : of_y;
+    if (both == 1 && (of_x > 1 || of_y > 1)) continue; /* a dimension of 1 in one of them */
+    if (rank == TG_MAX_RANK || of_x % both || of_y % both) return;
+    sizes[rank++] = both;
+    of_x /= both;
+    of_y /= both;
+  }
+  tg_value *parts = tg_rewrite_reshape(graph, x, rank, sizes, reshape);
+  tg_node_set_input(reshape, 0, parts);
+  sink_below_split(graph, parts->producer);
+}
+
+/* Of Transpose(Transpose(x)) one, of as many as there are. */
+static tg_value *transposed_once(tg_graph *graph, tg_value *value, tg_node *before) {
+  const int64_t *perm = perm_of(value), *inner = perm_of(tg_in(value->producer, 0));
+  int64_t both[TG_MAX_RANK];
+  if (!inner) return value;
+  for (int i = 0; i < value->rank; i++) both[i] = inner[perm[i]];
+  value = tg_rewrite_transpose(graph, tg_in(tg_in(value->producer, 0)->producer, 0), both, before);
+  return perm_of(value) ? transposed_once(graph, value, before) : value;
+}
+
+static void sink_below_reshape(tg_graph *graph, tg_node *reshape) {
+  int first[TG_MAX_RANK + 1];
+  if (!perm_of(tg_in(reshape, 0))) return;
+  tg_node_set_input(reshape, 0, transposed_once(graph, tg_in(reshape, 0), reshape));
+  if (!perm_of(tg_in(reshape, 0))) return;
+  part_reshape(graph, reshape);
+  if (tg_dims_are_groups(tg_in(reshape, 0), tg_out(reshape), first))
+    sink_below_split(graph, reshape);
+  else
+    sink_below_join(graph, reshape);
+}
+
+/* Transpose(Transpose(x)) that is x. */
+static void cancel(tg_graph *graph, tg_node *node) {
+  const int64_t *inner = perm_of(tg_in(node, 0));
+  int64_t inverse[TG_MAX_RANK];
+  int rank = tg_out(node)->rank;
+  if (!inner) return;
+  tg_perm_invert(inner, rank, inverse);
+  if (!same_perm(tg_attr_ints(node, TG_ATTR_PERM, NULL), inverse, rank)) return;
+  tg_value_replace(graph, tg_out(node), tg_in(tg_in(node, 0)->producer, 0));
+  tg_graph_remove_node(graph, node);
+}
+
 void tg_pass_sink_transposes(tg_graph *graph) {
   TG_FOR_NODES_SAFE(graph, node) {
     const int64_t *perm;
     while ((perm = perm_to_sink(node))) sink(graph, node, perm); /* one behind the other */
-    if (node->op == TG_OP_RESHAPE) sink_below_split(graph, node);
+    if (node->op == TG_OP_RESHAPE) {
+      sink_below_reshape(graph, node);
+    } else if (node->op == TG_OP_TRANSPOSE) {
+      cancel(graph, node);
+    }
   }
   tg_pass_remove_dead(graph);
 }
