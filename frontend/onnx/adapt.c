@@ -46,12 +46,11 @@ static tg_status adapt_cast(tg_import *import, const Onnx__NodeProto *proto, tg_
 /* Inputs ratio and training_mode came with opset 12: together they are our ratio. */
 static tg_status adapt_dropout(tg_import *import, tg_node *node) {
   const tg_value *ratio = tg_in(node, 1), *training = tg_in(node, 2);
-  if (training &&
-      !(tg_is_constant(training) && training->dtype == TG_BOOL && tg_value_elements(training) == 1))
-    return tg_fail(import->diag, TG_INVALID, "training_mode must be a constant");
+  bool decided = tg_is_constant(training) && training->dtype == TG_BOOL && tg_value_elements(training) == 1,
+       given = tg_is_constant(ratio) && tg_dtype_is_float(ratio->dtype) && tg_value_elements(ratio) == 1;
+  if (training && !decided) return tg_fail(import->diag, TG_INVALID, "training_mode must be a constant");
   if (training && *(const uint8_t *)training->data) {
-    if (ratio && !(tg_is_constant(ratio) && tg_dtype_is_float(ratio->dtype) && tg_value_elements(ratio) == 1))
-      return tg_fail(import->diag, TG_INVALID, "ratio must be a constant");
+    if (ratio && !given) return tg_fail(import->diag, TG_INVALID, "ratio must be a constant");
     double share = ratio ? (double)tg_load_f32(ratio->data, ratio->dtype, 0) : 0.5;
     if (!(share >= 0 && share <= 1))
       return tg_fail(import->diag, TG_INVALID, "ratio = %g is not from 0 to 1", share);
@@ -128,7 +127,8 @@ static tg_status adapt_dtype(tg_import *import, const Onnx__NodeProto *proto, tg
 static tg_status adapt_order(tg_import *import, const Onnx__NodeProto *proto, tg_node *node) {
   const Onnx__AttributeProto *p = find(proto, "p");
   if (import->opset > 1 || !p) return TG_OK;
-  if (!p->has_f || !(p->f >= 1 && p->f <= 1 << 20) || p->f != (float)(int64_t)p->f)
+  bool in_range = p->f >= 1 && p->f <= 1 << 20;
+  if (!p->has_f || !in_range || p->f != (float)(int64_t)p->f)
     return tg_fail(import->diag, TG_INVALID, "attribute \"p\" is no whole number");
   tg_attr_set_int(node, TG_ATTR_P, (int64_t)p->f);
   return TG_OK;

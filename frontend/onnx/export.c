@@ -36,7 +36,8 @@ static tg_status choose_names(tg_export *e) {
 static tg_status add_constants(tg_export *e) {
   for (int i = 0; i < e->graph->value_count; i++) {
     const tg_value *v = e->graph->values[i];
-    if (v->kind != TG_VALUE_CONSTANT || !(v->use_count || v->output_count)) continue;
+    bool read = v->use_count || v->output_count;
+    if (v->kind != TG_VALUE_CONSTANT || !read) continue;
     size_t count = (size_t)tg_value_elements(v), bytes = tg_onnx_bytes(v->dtype, count);
     const void *data = v->data;
     if (tg_dtype_bits(v->dtype) < 8) {

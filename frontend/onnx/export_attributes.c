@@ -95,10 +95,11 @@ static void add_attribute(tg_export *e, Onnx__NodeProto *proto, const tg_attr *a
 static bool is_default(const tg_node *node, int i) {
   const tg_attr *attr = &node->attrs[i];
   double initial = tg_op_get(node->op)->attrs[i].initial;
+  bool scalar = attr->key == TG_ATTR_SHAPE && attr->ints;
   switch (tg_attr_get(attr->key)->kind) {
   case TG_KIND_INT: return (double)attr->i == initial;
   case TG_KIND_FLOAT: return attr->f == initial;
-  case TG_KIND_INTS: return !attr->count && !(attr->key == TG_ATTR_SHAPE && attr->ints);
+  case TG_KIND_INTS: return !attr->count && !scalar;
   default: return !*attr->text;
   }
 }

@@ -238,11 +238,11 @@ static bool is_of_domain(const char *name, const char *domain, tg_op *op) {
       *op = other_names[i].op;
       return true;
     }
-  bool known = *op != TG_OP_COUNT;
-  if (microsoft) return known && tg_op_is(*op, TG_IS_MICROSOFT);
+  bool known = *op != TG_OP_COUNT, of_microsoft = known && tg_op_is(*op, TG_IS_MICROSOFT);
+  if (microsoft) return of_microsoft;
   if (known && tg_op_is(*op, TG_IS_TRAINING)) return !strcmp(domain, "ai.onnx.preview.training");
   if (known && tg_op_is(*op, TG_IS_PREVIEW)) return !strcmp(domain, "ai.onnx.preview");
-  return onnx && !(known && tg_op_is(*op, TG_IS_MICROSOFT));
+  return onnx && !of_microsoft;
 }
 
 /* A Dropout outside of training whose mask is asked for, or whose mode arrives. */

@@ -223,12 +223,14 @@ char *tg_instr_print(tg_unit unit, const tg_instr *instr, tg_arena *arena) {
   return tg_text_end_on(&text, arena);
 }
 
+static bool same_letter(char name, char text) { return tolower((unsigned char)name) == text; }
+
 /* The code whose name has the n characters of `text`; -1: none. */
 static int find_code(const tg_code_set *codes, const char *text, size_t n) {
   for (int c = 0; c < codes->count; c++) {
     const char *name = codes->codes[c].name;
     size_t i = 0;
-    while (i < n && name[i] && tolower((unsigned char)name[i]) == text[i]) i++;
+    while (i < n && name[i] && same_letter(name[i], text[i])) i++;
     if (i == n && !name[i]) return codes->codes[c].value;
   }
   return -1;
