@@ -92,10 +92,12 @@ static tg_status check_load(const char *fields, tg_diag *diag) {
 
 /* Whatever the indices are, no row lies outside: the loader looks at the whole table. */
 TG_TEST(rows_by_index, tables_lie_in_memory) {
-  static const char *const good[] = {"index_size=64 index_stride=64", "index_size=252 index_stride=16 base=1",
+  static const char *const good[] = {"index_size=64 index_stride=64",
+                                     "index_size=252 index_stride=16 base=1",
                                      "index_size=65 index_stride=-16 offset=1024",
                                      "index_size=16777216 index_stride=0",
-                                     "index_size=2 index_stride=2048 offset_delta=1024,0,0 loop_count=2"};
+                                     "index_size=2 index_stride=2048 offset_delta=1024,0,0 loop_count=2",
+                                     "index_size=1\nctx 0 sync index_size=8 index_stride=4096"};
   static const char *const bad[] = {"index_size=257 index_stride=16",
                                     "index_size=253 index_stride=16 base=1",
                                     "index_size=66 index_stride=-16 offset=1024",
@@ -105,6 +107,8 @@ TG_TEST(rows_by_index, tables_lie_in_memory) {
                                     "index_size=1 offset=-4",
                                     "index_size=1 offset=4084",
                                     "index_size=2 index_stride=2048 offset_delta=1024,0,0 loop_count=3",
+                                    "index_size=2 index_stride=2048 offset_delta=1024,0,0 loop_count=3\n"
+                                    "ctx 0 sync loop_count=2 loop_begin=1",
                                     "index_size=1 stride=0,0,549755813887,0,0,4 m_radix=1,1,16777215"};
   tg_diag diag;
   for (size_t i = 0; i < sizeof good / sizeof *good; i++) {

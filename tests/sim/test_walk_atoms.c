@@ -91,3 +91,72 @@ TG_TEST(walk_atoms, are_those_that_single_bytes_ask_for) {
   }
   EXPECT(shared > 10000);
 }
+
+/* Elements are a piece together where they follow each other in memory and in x, or where x and y stand still: else each is bounded,
+ * and a piece, of its own. Four elements of a flit; x of 0 and 1 is within its bound. */
+TG_TEST(walk_atoms, of_what_is_a_piece_of_its_own) {
+  static const struct {
+    int64_t stride, x, y;
+    uint32_t pieces, valid;
+  } cases[] = {{4, 0, 0, 1, 4},  {4, 1, 0, 1, 2}, {8, 0, 0, 4, 4}, {4, 2, 0, 4, 1},
+               {4, -1, 0, 4, 1}, {4, 0, 1, 4, 1}, {4, 1, 1, 4, 1}, {8, 1, 0, 4, 2}};
+  tg_params m;
+  ASSERT(!tg_params_load("tiny", &m, NULL));
+  for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+    tg_agcu_instr in = {.op = TG_OP_agcu_load,
+                        .rows = 1,
+                        .take = 4,
+                        .m_radix = {1, 1, 1},
+                        .k_radix = {1, 1, 4},
+                        .x_size = 2,
+                        .y_size = 1};
+    in.stride[5] = cases[i].stride, in.x_inc[5] = cases[i].x, in.y_inc[5] = cases[i].y;
+    tg_walk walk;
+    tg_span span[4];
+    tg_spans spans = {.span = span};
+    uint32_t atoms, valid = 0;
+    tg_walk_begin(&walk, &m, &in, (uint32_t[TG_LEVELS]){0}, 0);
+    EXPECT_EQ(tg_walk_burst(&walk, 4, &spans, &atoms), cases[i].pieces);
+    EXPECT_EQ(spans.count, cases[i].pieces);
+    for (uint32_t k = 0; k < spans.count; k++) valid += span[k].valid_count;
+    EXPECT_EQ(valid, cases[i].valid);
+  }
+}
+
+/* A piece of which the first is left of the bound, and the last right of it. */
+TG_TEST(walk_atoms, bounds_cut_pieces_on_both_sides) {
+  tg_params m;
+  ASSERT(!tg_params_load("tiny", &m, NULL));
+  for (int64_t origin = -5; origin <= 3; origin++) {
+    tg_agcu_instr in = {.op = TG_OP_agcu_load,
+                        .rows = 1,
+                        .take = 4,
+                        .m_radix = {1, 1, 1},
+                        .k_radix = {1, 1, 4},
+                        .x_org = origin,
+                        .x_size = 2,
+                        .y_size = 1};
+    in.stride[5] = 4, in.x_inc[5] = 1;
+    tg_walk walk;
+    tg_span span;
+    tg_spans spans = {.span = &span};
+    uint32_t atoms, first = 4, count = 0;
+    tg_walk_begin(&walk, &m, &in, (uint32_t[TG_LEVELS]){0}, 64);
+    EXPECT_EQ(tg_walk_burst(&walk, 1, &spans, &atoms), 1);
+    for (uint32_t i = 0; i < 4; i++)
+      if (origin + i >= 0 && origin + i < 2) first = tg_min(first, i), count++;
+    EXPECT_EQ(span.valid_count, count);
+    if (count) EXPECT_EQ(span.valid_first, first);
+    if (count) EXPECT_EQ(span.address, 64 + 4 * first);
+  }
+}
+
+/* By hand, in the order of the codes. */
+TG_TEST(walk_atoms, bytes_of_elements) {
+  static const uint32_t memory[TG_CVT_COUNT] = {4, 2, 4, 4, 2, 2, 4},
+                        chip[TG_CVT_COUNT] = {4, 2, 2, 2, 4, 4, 4};
+  for (int c = 0; c < TG_CVT_COUNT; c++) {
+    EXPECT_EQ(tg_convert_memory_bytes(c), memory[c]);
+    EXPECT_EQ(tg_convert_chip_bytes(c), chip[c]);
+  }
+}

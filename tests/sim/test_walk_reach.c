@@ -162,6 +162,26 @@ TG_TEST(walk_reach, of_more_than_any_memory_is_everything) {
   }
 }
 
+/* Digits so many and so far apart that their sum leaves 64 bits, upwards, downwards or both. */
+TG_TEST(walk_reach, of_more_than_64_bits_is_everything) {
+  const int64_t far = (int64_t)1 << 39;
+  for (int down = 0; down < 2; down++)
+    for (int up = 0; up < 2; up++) {
+      tg_agcu_instr in = {.op = TG_OP_agcu_load,
+                          .rows = 2,
+                          .take = 8,
+                          .m_first = UINT32_MAX, /* wraps around: every digit */
+                          .k_first = UINT32_MAX,
+                          .m_radix = {(1 << 23) - 1, (1 << 24) - 1, 1},
+                          .k_radix = {(1 << 23) - 1, (1 << 24) - 1, 1}};
+      if (up) in.stride[0] = in.stride[1] = far - 1;
+      if (down) in.stride[3] = in.stride[4] = -far;
+      reach got = reached(&in, (const uint32_t[TG_LEVELS]){0}, 0);
+      EXPECT_EQ(got.low, up || down ? INT64_MIN / 2 : 0);
+      EXPECT_EQ(got.high, up || down ? INT64_MAX / 2 : 4);
+    }
+}
+
 /* A linear index that passes 2^32 may have any digit below its radix. */
 TG_TEST(walk_reach, wraps_around) {
   tg_agcu_instr in = {.op = TG_OP_agcu_load,
