@@ -134,6 +134,7 @@ typedef struct reader {
   bool bad;
 } reader;
 
+/* What fills the last of its words is zero, as it is written. */
 static const uint8_t *take(reader *r, uint64_t size) {
   uint64_t padded = (size + 7) & ~7ull;
   if (r->bad || size > (uint64_t)(r->end - r->at) || padded > (uint64_t)(r->end - r->at)) {
@@ -141,6 +142,7 @@ static const uint8_t *take(reader *r, uint64_t size) {
     return NULL;
   }
   const uint8_t *data = r->at;
+  for (uint64_t i = size; i < padded; i++) r->bad |= data[i] != 0;
   r->at += padded;
   return data;
 }
@@ -150,6 +152,12 @@ static uint64_t get_number(reader *r) {
   const uint8_t *data = take(r, 8);
   if (data) memcpy(&number, data, 8);
   return number;
+}
+
+static uint32_t get_small(reader *r) {
+  uint64_t number = get_number(r);
+  if (number > UINT32_MAX) r->bad = true;
+  return (uint32_t)number;
 }
 
 /* A count of things that take at least `least` bytes each in the file, so that no allocation exceeds it. */
@@ -201,10 +209,8 @@ static tg_status get_queue(reader *r, tg_program *program, tg_unit unit, tg_queu
 static tg_status get_section(reader *r, tg_program *program, tg_diag *diag) {
   const tg_params *m = &program->params;
   tg_section *section = tg_program_add_section(program, get_text(r));
-  uint64_t kept = get_number(r);
   tg_status status = TG_OK;
-  section->kept = (uint32_t)kept;
-  if (section->kept != kept) r->bad = true;
+  section->kept = get_small(r);
   for (uint32_t t = 0; t < tg_tiles(m) && !status && !r->bad; t++) {
     tg_tile_program *tile = &section->tiles[t];
     uint64_t bytes;
@@ -213,8 +219,10 @@ static tg_status get_section(reader *r, tg_program *program, tg_diag *diag) {
     if (!status) status = get_queue(r, program, TG_TX, &tile->tx, diag);
     tile->words = get_blob(r, &bytes);
     tile->word_count = (uint32_t)(bytes / 8);
+    if (bytes % 8) r->bad = true;
     tile->constants = get_blob(r, &bytes);
     tile->constant_count = (uint32_t)(bytes / 4);
+    if (bytes % 4) r->bad = true;
     get_fixed(r, tile->sem_init, m->semaphores);
   }
   for (uint32_t a = 0; a < tg_agcus(m) && !status && !r->bad; a++) {
@@ -228,8 +236,8 @@ static tg_status get_section(reader *r, tg_program *program, tg_diag *diag) {
 static void get_tensor(reader *r, tg_dram_tensor *tensor) {
   uint64_t bytes;
   tensor->name = get_text(r);
-  tensor->role = (tg_role)get_number(r);
-  tensor->storage = (tg_storage)get_number(r);
+  tensor->role = (tg_role)get_small(r);
+  tensor->storage = (tg_storage)get_small(r);
   const void *dims = get_blob(r, &bytes);
   if (bytes % 8 || bytes > sizeof tensor->dims) {
     r->bad = true;
@@ -271,7 +279,7 @@ static tg_status get_program(reader *r, tg_program *program, tg_diag *diag) {
   for (uint32_t i = 0; i < count && !r->bad && !status; i++) {
     tg_invocation *invocation = tg_program_add_invocation(program);
     invocation->name = get_text(r);
-    invocation->section = (uint32_t)get_number(r);
+    invocation->section = get_small(r);
     get_fixed(r, invocation->bases, sizeof invocation->bases);
     get_fixed(r, invocation->key_nodes, sizeof invocation->key_nodes);
     for (int m = 0; m < TG_FMT_COUNT; m++) invocation->macs[m] = get_number(r);

@@ -80,7 +80,7 @@ static tg_status parse_tensor(parser *p, const char *text) {
   tensor->role = (tg_role)r;
   tensor->storage = (tg_storage)s;
   uint64_t bytes = tg_storage_bytes(tensor->storage);
-  for (const char *at = dims; *at && *at != '-';) {
+  for (const char *at = strcmp(dims, "-") ? dims : ""; *at;) {
     char *end;
     long long size = strtoll(at, &end, 10);
     if (end == at || size < 0 || tensor->rank == 8 || __builtin_mul_overflow(bytes, (uint64_t)size, &bytes))
@@ -194,6 +194,8 @@ static bool is_one_of(const char *word, const char *const *list) {
 static tg_status parse_line(parser *p, const char *word, const char *text) {
   tg_program *program = p->program;
   static const char *const openings[] = {"section", "tensor", "invoke", "tile", "agcu", NULL};
+  if (program->section_count && (!strcmp(word, "arch") || !strcmp(word, "set")))
+    return bad(p, "sections have the array's tiles: it stands before them");
   if (!strcmp(word, "arch")) return tg_params_load(text, &program->params, p->diag);
   if (!strcmp(word, "set")) return tg_params_set(&program->params, text, p->diag);
   if (!strcmp(word, "device")) return tg_dram_device_load(text, NULL, &program->params.dram, p->diag);
