@@ -684,3 +684,71 @@ TG_TEST(onnx_export, outputs_that_are_no_results_and_open_sizes) {
              "output \"b\" %b: f32\n"
              "output \"c\" %c: f32\n");
 }
+
+/* Written before inference makes other nodes of some: it makes the same of what is read. */
+static void says_the_same(const char *text) {
+  tg_arena arena = {0};
+  tg_diag diag = {""};
+  tg_graph *g, *back;
+  EXPECT_EQ(tg_graph_parse(&arena, text, &g, &diag), TG_OK);
+  EXPECT_STR(diag.message, "");
+  ASSERT(g);
+  const char *path = tg_arena_printf(&arena, "%s/out.onnx", tg_test_dir());
+  EXPECT_EQ(tg_onnx_write(path, g, &diag), TG_OK);
+  EXPECT_EQ(tg_onnx_read(&arena, path, &back, &diag), TG_OK);
+  EXPECT_STR(diag.message, "");
+  ASSERT(back);
+  tg_graph_bind_rest(back, 1);
+  EXPECT_EQ(tg_graph_infer(g, &diag), TG_OK);
+  EXPECT_EQ(tg_graph_infer(back, &diag), TG_OK);
+  tg_pass_remove_dead(g);
+  tg_pass_remove_dead(back);
+  EXPECT_STR(tg_graph_print(back, &arena), tg_graph_print(g, &arena));
+  tg_arena_release(&arena);
+}
+
+TG_TEST(onnx_export, keeps_lists_operands_and_packed_elements) {
+  says_the_same("graph \"g\"\ninput %x: f32[2,3]\nconst %b: i4[3] = [1, -2, 7]\n%c = Cast(%b) to=f32 @0\n"
+                "%y = Add(%x, %c) @1\noutput \"y\" %y: f32\n");
+  says_the_same("graph \"g\"\ninput %x: f32[2,3]\n%t = Trilu(%x) k=1 @0\n"
+                "%y = ReduceMax(%t) noop_with_empty_axes=1 @1\noutput \"y\" %y: f32\n");
+  says_the_same("graph \"g\"\ninput %x: f32[1,2,5]\n"
+                "%y = AveragePool(%x) kernel_shape=[2] dilations=[1] @0\noutput \"y\" %y: f32\n");
+  says_the_same(
+      "graph \"g\"\ninput %x: f32[2,1,3]\ninput %w: f32[2,4,3]\ninput %r: f32[2,4,4]\n"
+      "%y, %h = RNN(%x, %w, %r) hidden_size=4 direction=\"bidirectional\" activations=\"Affine,Tanh\" "
+      "activation_alpha=\"0.5\" activation_beta=\"0.25\" @0\noutput \"y\" %y: f32\n");
+}
+
+TG_TEST(onnx_export, refuses_by_name) {
+  static const struct {
+    const char *text, *says;
+  } cases[] = {
+      {"input %x: f32[1,2,5]\n%y = AveragePool(%x) kernel_shape=[2] dilations=[2] @0 \"a\"\noutput \"y\" %y: "
+       "f32\n",
+       "node \"a\" (AveragePool): dilation has no form in ONNX"},
+      {"input %x: f32[2]\n%y = Cast(%x) to=tf32 @0 \"a\"\noutput \"y\" %y: tf32\n",
+       "node \"a\" (Cast): its element type has no form in ONNX"},
+      {"input %x: f32[2]\nconst %c: tf32[2] = [1, 2]\n%d = Cast(%c) to=f32 @0\n%y = Add(%x, %d) @1\noutput "
+       "\"y\" %y: f32\n",
+       "tensor \"c\": ONNX has no element type tf32"},
+      {"input %x: f32[2]\n%y = Relu(%x) @0\noutput \"x\" %y: f32\n", "output \"x\" has the name of another"},
+      {"input %x: f32[2]\ninput %z: f32[2]\n%y = Gradient(%x, %z) @0 \"a\"\noutput \"y\" %y: f32\n",
+       "node \"a\" (Gradient): an operator of the training domain has no form in ONNX"},
+      {"input %x: f32[4,4]\n%y = ReducePartials(%x) @0 \"a\"\noutput \"y\" %y: f32\n",
+       "node \"a\" (ReducePartials): an operator of our own has no form in ONNX"}};
+  tg_arena arena = {0};
+  const char *path = tg_arena_printf(&arena, "%s/refused.onnx", tg_test_dir());
+  for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+    tg_diag diag = {""};
+    tg_graph *g = NULL;
+    EXPECT_EQ(tg_graph_parse(&arena, tg_arena_printf(&arena, "graph \"g\"\n%s", cases[i].text), &g, &diag),
+              TG_OK);
+    EXPECT_STR(diag.message, "");
+    ASSERT(g);
+    EXPECT_EQ(tg_onnx_write(path, g, &diag), TG_INVALID);
+    EXPECT_HAS(diag.message, cases[i].says);
+    EXPECT(access(path, F_OK));
+  }
+  tg_arena_release(&arena);
+}
