@@ -5,7 +5,8 @@
 #   make timing  how deep the logic between registers is (docs/hardware.md; the same)
 #   make mutation  faults in the RTL and in the rules of SystemC: do the tests notice? (tests/rtl/mutate.py; a part of them, in minutes:
 #                  make mutation MUTATION="--sample 40 --seed 3")
-#   make coverage  lines, branches and MC/DC of what reads and checks programs, by its tests (docs/verification.md; clang-19 and llvm-19)
+#   make coverage  lines, branches and MC/DC of what reads and checks programs, and of the reader of ONNX, by their tests
+#                  (docs/verification.md; clang-19 and llvm-19)
 #   make coverage-rtl  lines and toggles of the RTL, by random programs and graphs on all engines (docs/verification.md)
 BUILD ?= build
 # Kernels that a test has compiled need not be compiled by the next.
@@ -70,8 +71,8 @@ mutation: $(BUILD)/build.ninja
 coverage: | packages
 	cmake -B $(BUILD)-coverage -G Ninja -DCMAKE_BUILD_TYPE=None -DTEGULA_COVERAGE=ON -DTEGULA_RTL=OFF -DCMAKE_C_COMPILER=clang-19 \
 	  -DCMAKE_CXX_COMPILER=clang++-19 $(CMAKE_FLAGS)
-	cmake --build $(BUILD)-coverage --target test_program_check test_ordering fuzz_program fuzz_program_text fuzz_arrays fuzz_programs
-	tests/coverage.py $(BUILD)-coverage
+	cmake --build $(BUILD)-coverage --target $$(tests/coverage.py --targets)
+	tests/coverage.py $(BUILD)-coverage $(COVERAGE)
 
 coverage-rtl: | packages
 	cmake -B $(BUILD)-coverage-rtl -G Ninja -DCMAKE_BUILD_TYPE=RelWithDebInfo -DTEGULA_RTL_COVERAGE=ON $(CMAKE_FLAGS)
