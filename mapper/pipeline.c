@@ -52,13 +52,16 @@ static tg_status emit_kernels(tg_compile *c) {
   bool *counted = TG_NEW_ARRAY(c->arena, bool, (size_t)c->graph->value_count + 1);
   tg_durations *durations = tg_durations_new(c->program, c->arena);
   for (size_t k = 0; k < c->kernel_count; k++) {
-    uint32_t first = c->program->invocation_count;
+    uint32_t first = c->program->invocation_count, section = c->program->section_count;
     tg_status status = emit_kernel(c, k);
     const tg_shortage *shortage = &c->shortage;
     if (shortage->of)
       return tg_fail(c->diag, TG_INVALID, "section %u \"%s\" needs %u %s, the array has %u",
                      shortage->section, c->program->sections[shortage->section].name, shortage->needed,
                      shortage->of, shortage->available);
+    /* A replay reads numbers as they are, also those that do not fit their fields. */
+    for (; !status && section < c->program->section_count; section++)
+      status = tg_section_check(c->program, section, c->diag);
     if (status) return status;
     tg_account_useful_work(c, &c->kernels[k], first, counted);
     for (uint32_t i = first; i < c->program->invocation_count; i++) {

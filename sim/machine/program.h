@@ -133,6 +133,8 @@ tg_instr *tg_queue_push(tg_program *program, tg_queue *queue); /* a zeroed instr
 /* Everything that an engine relies on: field widths, queue lengths, addresses, table indices, DRAM ranges.
  * Engines run checked programs only. */
 tg_status tg_program_check(const tg_program *program, tg_diag *diag);
+/* What it checks of section number `section`. */
+tg_status tg_section_check(const tg_program *program, uint32_t section, tg_diag *diag);
 
 /* .tgb: versioned, with a checksum. Written beside and renamed. Reading checks. */
 tg_status tg_program_write(const tg_program *program, const char *path, tg_diag *diag);

@@ -342,6 +342,13 @@ static tg_status check_tensor(const check *k, const tg_dram_tensor *tensor) {
   return TG_OK;
 }
 
+tg_status tg_section_check(const tg_program *program, uint32_t section, tg_diag *diag) {
+  check state = {.program = program, .m = &program->params, .diag = diag};
+  if (!check_section(&state, &program->sections[section])) return TG_OK;
+  tg_diag_prefix(diag, "section %u \"%s\"", section, program->sections[section].name);
+  return TG_INVALID;
+}
+
 tg_status tg_program_check(const tg_program *program, tg_diag *diag) {
   check state = {.program = program, .m = &program->params, .diag = diag}, *k = &state;
   tg_status status = tg_params_check(k->m, diag);
@@ -354,10 +361,7 @@ tg_status tg_program_check(const tg_program *program, tg_diag *diag) {
       return TG_INVALID;
     }
   for (uint32_t s = 0; s < program->section_count; s++)
-    if (check_section(k, &program->sections[s])) {
-      tg_diag_prefix(diag, "section %u \"%s\"", s, program->sections[s].name);
-      return TG_INVALID;
-    }
+    if (tg_section_check(program, s, diag)) return TG_INVALID;
   for (uint32_t i = 0; i < program->invocation_count; i++) {
     const tg_invocation *invocation = &program->invocations[i];
     if (invocation->section >= program->section_count)
