@@ -93,9 +93,17 @@ static void print_section(FILE *out, const tg_params *m, const tg_section *secti
 }
 
 static void print_bytes(FILE *out, const char *word, const uint8_t *bytes, uint64_t count) {
-  for (uint64_t i = 0; i < count; i++)
-    fprintf(out, "%s%s%02x%s", i % 64 ? "" : word, i % 64 ? "" : " ", bytes[i],
-            i % 64 == 63 || i + 1 == count ? "\n" : "");
+  static const char digits[] = "0123456789abcdef";
+  for (uint64_t i = 0; i < count; i += 64) { /* there may be much of it */
+    char line[129];
+    uint64_t most = count - i < 64 ? count - i : 64;
+    for (uint64_t k = 0; k < most; k++) {
+      line[2 * k] = digits[bytes[i + k] >> 4];
+      line[2 * k + 1] = digits[bytes[i + k] & 15];
+    }
+    line[2 * most] = 0;
+    fprintf(out, "%s %s\n", word, line);
+  }
 }
 
 static void print_tensor(FILE *out, const tg_dram_tensor *tensor) {
