@@ -142,6 +142,8 @@ static tg_status infer_elementwise(tg_graph *graph, tg_node *node, tg_diag *diag
   return tg_infer_result(node, tg_infer_elementwise_dtype(node), rank, sizes, diag);
 }
 
+enum { MOST_PRODUCTS = 1 << 20 };
+
 static tg_status infer_matmul(tg_graph *graph, tg_node *node, tg_diag *diag) {
   const tg_value *a = tg_in(node, 0), *b = tg_in(node, 1);
   if (!a->rank || !b->rank) return tg_fail(diag, TG_INVALID, "an operand is a scalar");
@@ -162,6 +164,10 @@ static tg_status infer_matmul(tg_graph *graph, tg_node *node, tg_diag *diag) {
   if (da[ra - 1] != db[rb - 2] || !tg_broadcast(ra - 2, da, rb - 2, db, &rank, sizes))
     return tg_fail(diag, TG_INVALID, "operands %s and %s do not fit", tg_value_type_text(a, graph->arena),
                    tg_value_type_text(b, graph->arena));
+  double products = 1; /* the mapper has a list of them */
+  for (int d = 0; d < rank; d++) products *= (double)sizes[d];
+  if (products > MOST_PRODUCTS && rb > 2)
+    return tg_fail(diag, TG_INVALID, "%.0f products of matrices are more than %d", products, MOST_PRODUCTS);
   if (!row) sizes[rank++] = da[ra - 2];
   if (!column) sizes[rank++] = db[rb - 1];
   return tg_infer_result(node, a->dtype, rank, sizes, diag);

@@ -27,12 +27,9 @@ tg_status tg_infer_result(tg_node *node, tg_dtype dtype, int rank, const int64_t
 tg_status tg_infer_result_at(tg_node *node, int output, tg_dtype dtype, int rank, const int64_t *sizes,
                              tg_diag *diag) {
   int64_t count = 1;
-  bool empty = false;
   if (rank > TG_MAX_RANK) return tg_fail(diag, TG_INVALID, "rank %d is above %d", rank, TG_MAX_RANK);
-  for (int i = 0; i < rank; i++) empty |= sizes[i] == 0;
-  for (int i = 0; i < rank; i++)
-    if (sizes[i] > TG_MAX_ELEMENTS ||
-        (!empty && (__builtin_mul_overflow(count, sizes[i], &count) || count > TG_MAX_ELEMENTS)))
+  for (int i = 0; i < rank; i++) /* as those of an input: without a size of 0, which other results may lose */
+    if (sizes[i] && (__builtin_mul_overflow(count, sizes[i], &count) || count > TG_MAX_ELEMENTS))
       return tg_fail(diag, TG_INVALID, "its result has more than %" PRId64 " elements", TG_MAX_ELEMENTS);
   tg_value *result = node->outputs[output];
   tg_value_set_type(result, result->dtype ? result->dtype : dtype, rank, sizes);
