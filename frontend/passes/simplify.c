@@ -13,10 +13,14 @@ typedef struct fold_budget {
 } fold_budget;
 
 static fold_budget budget_of(const tg_graph *graph) {
-  int64_t constants = 0;
-  for (int i = 0; i < graph->value_count; i++)
-    if (graph->values[i]->kind == TG_VALUE_CONSTANT) constants += tg_value_elements(graph->values[i]);
-  return (fold_budget){FREE_ELEMENTS + 8 * constants, FREE_COST + 8 * constants};
+  int64_t constants = 0, own = 0;
+  for (int i = 0; i < graph->value_count; i++) {
+    const tg_value *value = graph->values[i];
+    if (value->kind != TG_VALUE_CONSTANT) continue;
+    constants += tg_value_elements(value);
+    if (value->initializer) own += tg_value_elements(value);
+  }
+  return (fold_budget){FREE_ELEMENTS + constants + 7 * own, FREE_COST + constants + 7 * own};
 }
 
 static bool spend(fold_budget *budget, const tg_node *node) {
