@@ -72,6 +72,7 @@ tg_value *tg_builder_constant(tg_builder *b, const char *name, tg_dtype dtype, i
   if (!check_sizes(b, name, dtype, rank, sizes)) return NULL;
   tg_value *value = tg_graph_add_constant(b->graph, name, dtype, rank, sizes, data, false);
   value->initializer = true;
+  b->graph->held += tg_value_elements(value) * (int64_t)tg_dtype_size(dtype);
   return value;
 }
 

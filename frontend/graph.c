@@ -114,6 +114,22 @@ tg_value *tg_graph_add_scalar(tg_graph *graph, const char *name, tg_dtype dtype,
   return tg_graph_add_constant(graph, name, dtype, 0, NULL, cell, false);
 }
 
+tg_status tg_graph_count_made(tg_graph *graph, tg_dtype dtype, int rank, const int64_t *sizes,
+                              tg_diag *diag) {
+  double elements = 1, each = (double)tg_dtype_size(dtype),
+         most = TG_MOST_MADE_BYTES + TG_MADE_FOR_EACH * (double)graph->held;
+  for (int d = 0; d < rank; d++) elements *= (double)sizes[d];
+  double bytes = elements * (each > 4 ? each : 4);
+  if (bytes < 0 || (double)graph->made + bytes > most)
+    return tg_fail(
+        diag, TG_INVALID,
+        "a constant of %.0f elements is made: with it those that the model has no data of take more "
+        "than %.0f MB",
+        elements, most / (1 << 20));
+  graph->made += (int64_t)bytes;
+  return TG_OK;
+}
+
 tg_value *tg_graph_add_seeded(tg_graph *graph, const char *name, tg_dtype dtype, int rank,
                               const int64_t *sizes, uint64_t seed, float scale) {
   assert(seed);
@@ -372,6 +388,8 @@ static void clone_node(tg_graph *copy, const tg_node *node) {
 tg_graph *tg_graph_clone(const tg_graph *graph, tg_arena *arena) {
   tg_graph *copy = tg_graph_create(arena, graph->name);
   copy->next_id = graph->next_id;
+  copy->held = graph->held;
+  copy->made = graph->made;
   if (graph->disable_graphamp) copy->disable_graphamp = tg_arena_strdup(arena, graph->disable_graphamp);
   for (int i = 0; i < graph->symbol_count; i++) {
     intern_symbol(copy, graph->symbols[i].name);

@@ -161,7 +161,8 @@ struct tg_graph {
   size_t carry_count, carry_capacity;
   tg_node *first, *last; /* topological order */
   int node_count;
-  int64_t random_count; /* numbers that random.c drew */
+  int64_t held;         /* bytes of constants that the model's file has */
+  int64_t made;         /* and of those that tg_graph_count_made counted */
   int64_t listed_count; /* elements of all sequences that sequences.c made */
   int64_t next_id;
   /* id of the node in which inference ended because values decide its result's size; else -1 */
@@ -209,6 +210,11 @@ void tg_graph_replace_default(tg_graph *graph, tg_value *value, int rank, const 
 tg_value *tg_graph_add_constant(tg_graph *graph, const char *name, tg_dtype dtype, int rank,
                                 const int64_t *sizes, const void *data, bool borrow);
 tg_value *tg_graph_add_scalar(tg_graph *graph, const char *name, tg_dtype dtype, double value);
+/* Some constants have no data in the model: attributes and shapes name their sizes, and a few bytes may name any. Together
+ * they take no more than TG_MOST_MADE_BYTES and TG_MADE_FOR_EACH times what the model has of data. Counts another one, before
+ * there is memory for it; an element takes four bytes at least, which passes widen it to. */
+enum { TG_MOST_MADE_BYTES = 1 << 28, TG_MADE_FOR_EACH = 32 };
+tg_status tg_graph_count_made(tg_graph *graph, tg_dtype dtype, int rank, const int64_t *sizes, tg_diag *diag);
 
 /* A node with tg_op_get(op)->outputs (1 if that is any number) fresh results of unknown type, the first named
  * `name` (or "<op>" if NULL or empty), and every attribute at its default. `before` NULL: at the end. `id`

@@ -199,16 +199,22 @@ tg_value *tg_build_constant(tg_build *b, tg_dtype dtype, int rank, const int64_t
   return tg_graph_add_constant(b->graph, "constant", dtype, rank, sizes, data, false);
 }
 
+tg_value *tg_build_made(tg_build *b, tg_dtype dtype, int rank, const int64_t *sizes) {
+  if (b->diag && !b->failed) b->failed = tg_graph_count_made(b->graph, dtype, rank, sizes, b->diag) != TG_OK;
+  if (!b->failed) return tg_graph_add_constant(b->graph, "constant", dtype, rank, sizes, NULL, false);
+  return fail(b, tg_graph_add_node(b->graph, TG_OP_CONSTANT_OF_SHAPE, b->name, NULL, 0, b->before, -1));
+}
+
 tg_value *tg_build_positions(tg_build *b, const tg_value *x, int64_t count, int axis, int rank) {
   int64_t sizes[TG_MAX_RANK];
   if (b->diag && count > TG_MOST_POSITIONS) {
     tg_fail(b->diag, TG_INVALID, "%" PRId64 " places along an axis are too many", count);
     b->failed = true;
   }
-  if (b->failed) count = 1;
   for (int d = 0; d < rank; d++) sizes[d] = d == axis ? count : 1;
   tg_dtype dtype = tg_dtype_is_integer(x->dtype) ? x->dtype : TG_F32;
-  tg_value *made = tg_build_constant(b, dtype, rank, sizes, NULL);
+  tg_value *made = tg_build_made(b, dtype, rank, sizes);
+  if (b->failed) return made;
   for (int64_t i = 0; i < count; i++)
     if (dtype == TG_F32)
       tg_store_f32((void *)made->data, dtype, (size_t)i, (float)i);

@@ -55,7 +55,11 @@ tg_value *tg_build_concat(tg_build *b, tg_value *const *parts, int count, int ax
 /* One number in the type of x, F32 where that is a float. */
 tg_value *tg_build_number_like(tg_build *b, const tg_value *x, double number);
 /* A constant of any type and shape; `data` is copied. */
-tg_value *tg_build_constant(tg_build *b, tg_dtype dtype, int rank, const int64_t *sizes, const void *data);
+tg_value *tg_build_constant(tg_build *b, tg_dtype dtype, int rank, const int64_t *sizes, const void *data)
+    __attribute__((nonnull(5)));
+/* One of zeros, whose elements may be set. With a `diag` it counts as made (graph.h) and may fail: then it has no data, so
+ * that who sets elements looks at b->failed first. */
+tg_value *tg_build_made(tg_build *b, tg_dtype dtype, int rank, const int64_t *sizes);
 /* 0, 1 .. count-1 along dimension `axis` of `rank`, in the type of x as tg_build_number_like has it. With a `diag`,
  * more than TG_MOST_POSITIONS fail. */
 enum {

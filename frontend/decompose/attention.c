@@ -67,7 +67,8 @@ static tg_value *visible(tg_build *b, const tg_node *node, const heads *h, int64
   int64_t left = tg_attr_int(node, TG_ATTR_LEFT_WINDOW_SIZE),
           right = tg_attr_int(node, TG_ATTR_RIGHT_WINDOW_SIZE);
   int64_t batch = counted ? h->batch : 1, sizes[] = {batch, 1, h->queries, h->keys};
-  tg_value *mask = tg_build_constant(b, TG_F32, 4, sizes, NULL);
+  tg_value *mask = tg_build_made(b, TG_F32, 4, sizes);
+  if (b->failed) return mask;
   float *at = (float *)mask->data;
   for (int64_t n = 0; n < batch; n++)
     for (int64_t i = 0; i < h->queries; i++) {

@@ -62,8 +62,7 @@ static uint64_t combined(const tg_node *node, uint64_t x, uint64_t y, int bits) 
   }
 }
 
-/* The result of two constants; NULL: one is none, they make too much, or they do not broadcast, which who computes them
- * refuses. */
+/* The result of two constants; NULL: one is none, or they do not broadcast, which who computes them refuses. */
 static tg_value *of_constants(tg_build *b, const tg_node *node) {
   const tg_value *x = tg_in(node, 0), *y = tg_in(node, 1);
   int64_t left[TG_MAX_RANK], right[TG_MAX_RANK], sizes[TG_MAX_RANK];
@@ -72,10 +71,8 @@ static tg_value *of_constants(tg_build *b, const tg_node *node) {
   tg_value_sizes(x, left);
   tg_value_sizes(y, right);
   if (!tg_broadcast(x->rank, left, y->rank, right, &rank, sizes)) return NULL;
-  double elements = 1;
-  for (int d = 0; d < rank; d++) elements *= (double)sizes[d];
-  if (elements * (double)tg_dtype_size(x->dtype) > TG_MOST_MADE_BYTES) return NULL;
-  tg_value *made = tg_build_constant(b, x->dtype, rank, sizes, NULL);
+  tg_value *made = tg_build_made(b, x->dtype, rank, sizes);
+  if (b->failed) return made;
   for (int64_t i = 0; i < tg_value_elements(made); i++) {
     uint64_t p = (uint64_t)tg_load_i64(x->data, x->dtype, (size_t)position_in(x, i, rank, sizes)),
              q = (uint64_t)tg_load_i64(y->data, y->dtype, (size_t)position_in(y, i, rank, sizes));
@@ -189,7 +186,8 @@ tg_status tg_make_bitwise_not(tg_build *b, tg_node *node, tg_value **results, tg
   if (tg_dtype_is_integer(x->dtype) && is_known(x)) {
     int64_t sizes[TG_MAX_RANK];
     tg_value_sizes(x, sizes);
-    results[0] = tg_build_constant(b, x->dtype, x->rank, sizes, NULL);
+    results[0] = tg_build_made(b, x->dtype, x->rank, sizes);
+    if (b->failed) return TG_OK;
     for (size_t i = 0; i < (size_t)tg_value_elements(x); i++)
       tg_store_i64((void *)results[0]->data, x->dtype, i, ~tg_load_i64(x->data, x->dtype, i));
     return TG_OK;

@@ -64,12 +64,6 @@ tg_status tg_compose_bounded(double elements, tg_diag *diag) {
   return tg_fail(diag, TG_INVALID, "%.0f elements on the way are more than %.0f", elements, most);
 }
 
-tg_status tg_compose_made(tg_dtype dtype, double elements, tg_diag *diag) {
-  if (elements * (double)tg_dtype_size(dtype) <= TG_MOST_MADE_BYTES) return TG_OK;
-  return tg_fail(diag, TG_INVALID, "%.0f elements of a constant that is made are more than %d MB", elements,
-                 TG_MOST_MADE_BYTES >> 20);
-}
-
 int tg_compose_ints(const tg_value *value, int most, int64_t *out) {
   if (!tg_is_constant(value) || !tg_dtype_is_integer(value->dtype) || tg_value_elements(value) > most)
     return -1;

@@ -48,11 +48,10 @@ tg_status tg_make_eye_like(tg_build *b, tg_node *node, tg_value **results, tg_di
   if (x->rank != 2) return tg_fail(diag, TG_INVALID, "data of rank %d is no matrix", x->rank);
   if (k < -TG_MAX_ELEMENTS || k > TG_MAX_ELEMENTS) return tg_fail(diag, TG_INVALID, "k is too far away");
   if (!dtype) dtype = x->dtype;
-  if (tg_compose_made(dtype, (double)tg_value_elements(x), diag)) return TG_INVALID;
   tg_value_sizes(x, sizes);
-  tg_value *eye = tg_build_constant(b, dtype, 2, sizes, NULL);
-  for (int64_t i = 0; i < sizes[0]; i++) {
-    if (i + k < 0 || i + k >= sizes[1]) continue;
+  tg_value *eye = tg_build_made(b, dtype, 2, sizes);
+  if (b->failed) return TG_OK;
+  for (int64_t i = k < 0 ? -k : 0; i < sizes[0] && i + k < sizes[1]; i++) {
     size_t e = (size_t)(i * sizes[1] + i + k);
     if (tg_dtype_is_integer(dtype))
       tg_store_i64((void *)eye->data, dtype, e, 1);
@@ -72,8 +71,9 @@ tg_status tg_make_trilu(tg_build *b, tg_node *node, tg_value **results, tg_diag 
   if (k < -TG_MAX_ELEMENTS || k > TG_MAX_ELEMENTS) return tg_fail(diag, TG_INVALID, "k is too far away");
   int64_t sizes[] = {x->dims[x->rank - 2].size, x->dims[x->rank - 1].size};
   if (tg_compose_bounded((double)sizes[0] * (double)sizes[1], diag)) return TG_INVALID;
-  tg_value *kept = tg_build_constant(b, TG_BOOL, 2, sizes, NULL);
-  for (int64_t i = 0; i < sizes[0]; i++)
+  tg_value *kept = tg_build_made(b, TG_BOOL, 2, sizes);
+  if (b->failed) return TG_OK;
+  for (int64_t i = 0; sizes[1] && i < sizes[0]; i++)
     for (int64_t j = 0; j < sizes[1]; j++)
       ((uint8_t *)kept->data)[i * sizes[1] + j] = upper ? j - i >= k : j - i <= k;
   tg_value *zero = x->dtype == TG_BOOL ? tg_graph_add_scalar(b->graph, "number", TG_BOOL, 0)

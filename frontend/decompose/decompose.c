@@ -29,6 +29,10 @@ static bool is_composed(const tg_node *node) {
   return tg_op_is(node->op, TG_IS_EXPANDED | TG_IS_RECURRENT) || node->op == TG_OP_EINSUM;
 }
 
+static bool is_loss(tg_op op) {
+  return op == TG_OP_SOFTMAX_CROSS_ENTROPY_LOSS || op == TG_OP_NEGATIVE_LOG_LIKELIHOOD_LOSS;
+}
+
 static tg_status infer_expanded(tg_node *node, tg_diag *diag) {
   if (tg_op_is(node->op, TG_IS_RECURRENT)) return tg_infer_recurrent(node, diag);
   switch (node->op) {
@@ -40,6 +44,14 @@ static tg_status infer_expanded(tg_node *node, tg_diag *diag) {
   default:
     return tg_op_is(node->op, TG_IS_TRAINING) ? tg_infer_optimizer(node, diag) : tg_infer_loss(node, diag);
   }
+}
+
+/* What is compared with indices or labels: each number that they can be. */
+static tg_status count_numbers(tg_graph *graph, const tg_node *node, tg_diag *diag) {
+  bool gathers = node->op == TG_OP_GATHER_ELEMENTS;
+  if (!gathers && !is_loss(node->op)) return TG_OK;
+  int axis = gathers ? (int)tg_attr_int(node, TG_ATTR_AXIS) : 1;
+  return tg_graph_count_made(graph, TG_F32, 1, &tg_in(node, 0)->dims[axis].size, diag);
 }
 
 static tg_status expand(tg_graph *graph, tg_node *node, tg_diag *diag) {
@@ -84,16 +96,24 @@ static tg_status compose(tg_graph *graph, tg_node *node, tg_diag *diag) {
   return TG_OK;
 }
 
+static tg_status check_room(const tg_graph *graph, tg_diag *diag) {
+  if (graph->node_count <= TG_MOST_NODES) return TG_OK;
+  return tg_fail(diag, TG_INVALID, "with what it is made of there are more than %d nodes", TG_MOST_NODES);
+}
+
 static tg_status decompose(tg_graph *graph, tg_node *node, tg_diag *diag) {
   const char *where = tg_infer_where(graph, node);
   if (compositions[node->op]) {
-    if (!compose(graph, node, diag)) return TG_OK;
+    if (!compose(graph, node, diag) && !check_room(graph, diag)) return TG_OK;
     return tg_diag_prefix(diag, "%s", where), TG_INVALID;
   }
   tg_status status = tg_infer_check_dtypes(node, diag);
   if (!status) status = infer_expanded(node, diag);
+  if (!status) status = count_numbers(graph, node, diag);
   if (status) return tg_diag_prefix(diag, "%s", where), TG_INVALID;
-  return expand(graph, node, diag);
+  if (expand(graph, node, diag)) return TG_INVALID;
+  if (!check_room(graph, diag)) return TG_OK;
+  return tg_diag_prefix(diag, "%s", where), TG_INVALID;
 }
 
 /* --- all nodes */
@@ -207,6 +227,20 @@ static tg_status check_carries(const tg_graph *graph, tg_diag *diag) {
   return TG_OK;
 }
 
+/* A pass makes constants of reductions of nothing. */
+static tg_status count_reduced(tg_graph *graph, tg_diag *diag) {
+  TG_FOR_NODES(graph, node) {
+    int64_t sizes[TG_MAX_RANK];
+    if (!tg_op_is(node->op, TG_IS_REDUCE) || tg_value_elements(tg_in(node, 0))) continue;
+    const tg_value *y = tg_out(node);
+    if (!y->use_count && !y->output_count) continue;
+    tg_value_sizes(y, sizes);
+    if (!tg_graph_count_made(graph, y->dtype, y->rank, sizes, diag)) continue;
+    return tg_diag_prefix(diag, "%s", tg_infer_where(graph, node)), TG_INVALID;
+  }
+  return TG_OK;
+}
+
 tg_status tg_graph_infer(tg_graph *graph, tg_diag *diag) {
   for (int i = 0; i < graph->input_count; i++)
     if (check_input(graph, graph->inputs[i], diag)) return TG_INVALID;
@@ -237,6 +271,7 @@ tg_status tg_graph_infer(tg_graph *graph, tg_diag *diag) {
       fold_shape_arithmetic(graph, node);
     }
   }
-  if (tg_remove_sequences(graph, diag) || check_outputs(graph, diag)) return TG_INVALID;
+  if (count_reduced(graph, diag) || tg_remove_sequences(graph, diag) || check_outputs(graph, diag))
+    return TG_INVALID;
   return check_carries(graph, diag);
 }

@@ -77,9 +77,6 @@ tg_status tg_compose_axis(const tg_node *node, int rank, int *out_axis, tg_diag 
 tg_value *tg_compose_place(tg_build *b, tg_value *x, int axis, bool largest, bool last);
 /* So many elements are built with at most; more is refused. */
 tg_status tg_compose_bounded(double elements, tg_diag *diag);
-/* Nor does a model have constants made of no data of its own that take more than this: a few bytes may name any size. */
-enum { TG_MOST_MADE_BYTES = 1 << 28 };
-tg_status tg_compose_made(tg_dtype dtype, double elements, tg_diag *diag);
 /* The elements of a constant operand as integers, at most `most`: their count; -1: it is none. */
 int tg_compose_ints(const tg_value *value, int most, int64_t *out);
 

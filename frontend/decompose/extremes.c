@@ -13,7 +13,8 @@ static tg_value *of_nothing(tg_build *b, const tg_value *like, tg_dtype dtype, b
                            [TG_U32] = UINT32_MAX, [TG_I64] = INT64_MAX,  [TG_U64] = -1};
   int64_t sizes[TG_MAX_RANK], count = tg_value_elements(like);
   tg_value_sizes(like, sizes);
-  tg_value *made = tg_build_constant(b, dtype, like->rank, sizes, NULL);
+  tg_value *made = tg_build_made(b, dtype, like->rank, sizes);
+  if (b->failed) return made;
   for (int64_t i = 0; i < count; i++)
     if (tg_dtype_is_float(dtype))
       tg_store_f32((void *)made->data, dtype, (size_t)i, maximum ? -INFINITY : INFINITY);
@@ -35,11 +36,11 @@ static tg_value *reduced(tg_build *b, tg_node *node, tg_op op, tg_value *x) {
 }
 
 tg_status tg_make_extreme(tg_build *b, tg_node *node, tg_value **results, tg_diag *diag) {
+  (void)diag;
   tg_value *x = tg_in(node, 0);
   bool empty = !tg_value_elements(x), maximum = node->op == TG_OP_REDUCE_MAX;
   tg_value *y = reduced(b, node, empty ? TG_OP_REDUCE_SUM : node->op, f32(b, x));
   if (b->failed) return TG_OK;
-  if (empty && tg_compose_made(x->dtype, (double)tg_value_elements(y), diag)) return TG_INVALID;
   results[0] = empty ? of_nothing(b, y, x->dtype, maximum) : tg_build_cast(b, y, x->dtype);
   return TG_OK;
 }

@@ -143,7 +143,8 @@ tg_status tg_make_affine_grid(tg_build *b, tg_node *node, tg_value **results, tg
     if (corners && size[d] == 1)
       return tg_fail(diag, TG_INVALID, "align_corners of one place is not supported");
   int64_t sizes[] = {(int64_t)places, dims + 1}, out[TG_MAX_RANK] = {size[0]};
-  tg_value *regular = tg_build_constant(b, TG_F32, 2, sizes, NULL);
+  tg_value *regular = tg_build_made(b, TG_F32, 2, sizes);
+  if (b->failed) return TG_OK;
   float *to = (float *)regular->data;
   for (int64_t p = 0; p < sizes[0]; p++) {
     int64_t rest = p;

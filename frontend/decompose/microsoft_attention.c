@@ -79,7 +79,8 @@ tg_status tg_make_matmul_bits(tg_build *b, tg_node *node, tg_value **results, tg
     return tg_fail(diag, TG_INVALID, "its data does not have %" PRId64 " columns of floats", q.k);
   if (tg_compose_bounded((double)q.k * (double)q.n, diag)) return TG_INVALID;
   int64_t sizes[] = {q.k, q.n}, bytes = q.block * q.bits / 8;
-  tg_value *weights = tg_build_constant(b, x->dtype, 2, sizes, NULL);
+  tg_value *weights = tg_build_made(b, x->dtype, 2, sizes);
+  if (b->failed) return TG_OK;
   for (int64_t row = 0; row < q.n; row++)
     for (int64_t k = 0; k < q.k; k++) {
       int64_t group = group_of(&q, k);
@@ -207,7 +208,7 @@ tg_status tg_make_group_query(tg_build *b, tg_node *node, tg_value **results, tg
       (more.sink->rank != 1 || more.sink->dims[0].size != heads[0] || !tg_dtype_is_float(more.sink->dtype)))
     return tg_fail(diag, TG_INVALID, "head_sink is not one number for each head");
   if (!more.sink && tg_attr_int(node, TG_ATTR_SMOOTH_SOFTMAX) > 0)
-    more.sink = tg_build_constant(b, TG_F32, 1, heads, NULL);
+    more.sink = tg_build_made(b, TG_F32, 1, heads);
   tg_value *operands[] = {part[0], part[1], part[2], tg_in(node, 10), tg_in(node, 3), tg_in(node, 4)};
   tg_node *onnx = tg_graph_add_node(b->graph, TG_OP_ATTENTION, b->name, operands, 6, b->before, -1);
   tg_attr_set_int(onnx, TG_ATTR_IS_CAUSAL, 1);

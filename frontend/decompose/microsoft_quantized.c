@@ -260,7 +260,8 @@ tg_status tg_make_gather_block_quantized(tg_build *b, tg_node *node, tg_value **
   }
   int64_t length = t.sizes[t.axis];
   if (tg_compose_bounded((double)lines * (double)length, diag)) return TG_INVALID;
-  tg_value *table = tg_build_constant(b, t.scales->dtype, rank, t.sizes, NULL);
+  tg_value *table = tg_build_made(b, t.scales->dtype, rank, t.sizes);
+  if (b->failed) return TG_OK;
   float none = t.packed ? (float)(1 << (t.bits - 1)) : 0;
   for (int64_t line = 0; line < lines; line++)
     for (int64_t i = 0; i < length; i++) {

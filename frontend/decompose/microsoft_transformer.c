@@ -270,7 +270,7 @@ tg_status tg_make_embed_normalization(tg_build *b, tg_node *node, tg_value **res
   results[0] = tg_build_cast(b, tg_build_finish(b, norm), dtype);
   results[2] = tg_build_cast(b, sum, dtype);
   int64_t batch = ids->dims[0].size;
-  results[1] = tg_build_constant(b, TG_I32, 1, &batch, NULL); /* how many words of each sequence count */
+  results[1] = tg_build_made(b, TG_I32, 1, &batch); /* how many words of each sequence count */
   if (!mask) return TG_OK;
   tg_value *counts = tg_build_cast(b, with(b, TG_OP_EQUAL, mask, 1), TG_I32);
   results[1] = tg_build_reshape(b, tg_build_reduce(b, TG_OP_REDUCE_SUM, counts, 1u << 1), 1, &batch);

@@ -30,7 +30,7 @@ static tg_value *no_places(tg_build *b, const tg_value *x, int axis, bool keep) 
   int64_t sizes[TG_MAX_RANK];
   tg_value_sizes(x, sizes);
   sizes[axis] = 1;
-  tg_value *none = tg_build_constant(b, TG_I64, x->rank, sizes, NULL);
+  tg_value *none = tg_build_made(b, TG_I64, x->rank, sizes);
   return keep ? none : tg_build_drop(b, none, axis);
 }
 
@@ -87,7 +87,8 @@ static tg_value *as_number(tg_build *b, tg_value *condition) {
 static tg_value *ranks(tg_build *b, tg_value *x, bool largest) {
   int last = x->rank - 1;
   int64_t n = x->dims[last].size, square[] = {n, n};
-  tg_value *earlier = tg_build_constant(b, TG_BOOL, 2, square, NULL);
+  tg_value *earlier = tg_build_made(b, TG_BOOL, 2, square);
+  if (b->failed) return earlier;
   for (int64_t i = 0; i < n; i++)
     for (int64_t j = 0; j < n; j++) ((uint8_t *)earlier->data)[i * n + j] = j < i;
   tg_value *me = tg_build_insert(b, x, last + 1), *other = tg_build_insert(b, x, last);
@@ -125,8 +126,8 @@ tg_status tg_make_top_k(tg_build *b, tg_node *node, tg_value **results, tg_diag 
     int64_t sizes[TG_MAX_RANK];
     tg_value_sizes(x, sizes);
     sizes[axis] = 0;
-    results[0] = tg_build_constant(b, x->dtype, x->rank, sizes, NULL);
-    if (node->output_count > 1) results[1] = tg_build_constant(b, TG_I64, x->rank, sizes, NULL);
+    results[0] = tg_build_made(b, x->dtype, x->rank, sizes);
+    if (node->output_count > 1) results[1] = tg_build_made(b, TG_I64, x->rank, sizes);
     return TG_OK;
   }
   int last = x->rank - 1;

@@ -66,7 +66,8 @@ static tg_value *tap(tg_build *b, tg_value *x, const tg_window_shape *w, const i
 static tg_value *places_of(tg_build *b, const tg_window_shape *w, const int64_t *at, bool columns) {
   int64_t sizes[TG_MAX_RANK] = {1, 1}, count = 1;
   for (int i = 0; i < w->rank; i++) count *= sizes[2 + i] = w->out[i];
-  tg_value *made = tg_build_constant(b, TG_I64, w->rank + 2, sizes, NULL);
+  tg_value *made = tg_build_made(b, TG_I64, w->rank + 2, sizes);
+  if (b->failed) return made;
   for (int64_t e = 0; e < count; e++) {
     int64_t rest = e, place[TG_MAX_EXTENTS], number = 0;
     for (int i = w->rank - 1; i >= 0; i--) {
@@ -207,8 +208,7 @@ static tg_status scattered(tg_build *b, tg_value *x, tg_value *places, int64_t o
   tg_value *at = tg_build_reshape(b, places, 2, list);
   at = sub(b, at, times(b, tg_build_positions(b, at, planes, 0, 2), (double)out));
   at = tg_build_where(b, with(b, TG_OP_LESS, at, 0), tg_build_number_like(b, at, (double)out), at);
-  tg_value *operands[] = {tg_build_constant(b, TG_F32, 2, wide, NULL), at,
-                          tg_build_reshape(b, f32(b, x), 2, list)};
+  tg_value *operands[] = {tg_build_made(b, TG_F32, 2, wide), at, tg_build_reshape(b, f32(b, x), 2, list)};
   if (b->failed) return TG_OK;
   tg_node *node = tg_graph_add_node(b->graph, TG_OP_SCATTER_ELEMENTS, b->name, operands, 3, b->before, -1);
   tg_attr_set_int(node, TG_ATTR_AXIS, 1);

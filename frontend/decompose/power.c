@@ -21,7 +21,8 @@ static int whole_exponents(const tg_value *y) {
 static tg_value *have_bit(tg_build *b, const tg_value *y, int bit) {
   int64_t sizes[TG_MAX_RANK], count = tg_value_elements(y);
   tg_value_sizes(y, sizes);
-  tg_value *has = tg_build_constant(b, TG_BOOL, y->rank, sizes, NULL);
+  tg_value *has = tg_build_made(b, TG_BOOL, y->rank, sizes);
+  if (b->failed) return has;
   for (int64_t i = 0; i < count; i++)
     ((uint8_t *)has->data)[i] = (int)tg_load_f32(y->data, y->dtype, (size_t)i) >> bit & 1;
   return has;

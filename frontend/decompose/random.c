@@ -5,7 +5,7 @@
 #include <math.h>
 #include <string.h>
 
-enum { MOST = 1 << 24, MOST_OF_ALL = 1 << 26 };
+enum { MOST = 1 << 24 };
 
 static uint64_t seed_of(const tg_node *node) {
   float seed = (float)tg_attr_float(node, TG_ATTR_SEED);
@@ -19,17 +19,14 @@ static double drawn(uint64_t seed, uint64_t stream, int64_t i) {
   return (double)((tg_seeded_number(seed ^ stream << 40, i) + 1) / 2);
 }
 
-static tg_status count_elements(tg_build *b, int rank, const int64_t *sizes, int64_t *out_count,
-                                tg_diag *diag) {
+static tg_status count_elements(int rank, const int64_t *sizes, int64_t *out_count, tg_diag *diag) {
   int64_t count = 1;
   for (int d = 0; d < rank; d++) {
     if (sizes[d] < 0 || sizes[d] > MOST || (count *= sizes[d]) > MOST)
       return tg_fail(diag, TG_INVALID, "its shape is not of 0 to %d elements", MOST);
   }
   *out_count = count;
-  b->graph->random_count += count;
-  if (b->graph->random_count <= MOST_OF_ALL) return TG_OK;
-  return tg_fail(diag, TG_INVALID, "the model draws more than %d random numbers", MOST_OF_ALL);
+  return TG_OK;
 }
 
 /* Element `i` becomes the next number of its type below it. */
@@ -47,13 +44,14 @@ static tg_status draw(tg_build *b, const tg_node *node, tg_dtype dtype, int rank
   const double two_pi = 6.28318530717958647692;
   bool normal = node->op == TG_OP_RANDOM_NORMAL || node->op == TG_OP_RANDOM_NORMAL_LIKE;
   int64_t count;
-  if (count_elements(b, rank, sizes, &count, diag)) return TG_INVALID;
+  if (count_elements(rank, sizes, &count, diag)) return TG_INVALID;
   if (!tg_dtype_is_float(dtype))
     return tg_fail(diag, TG_INVALID, "element type %s is not supported here", tg_dtype_name(dtype));
   double first = tg_attr_float(node, normal ? TG_ATTR_MEAN : TG_ATTR_LOW),
          second = tg_attr_float(node, normal ? TG_ATTR_SCALE : TG_ATTR_HIGH);
   uint64_t seed = seed_of(node);
-  *out = tg_build_constant(b, dtype, rank, sizes, NULL);
+  *out = tg_build_made(b, dtype, rank, sizes);
+  if (b->failed) return TG_OK;
   for (int64_t i = 0; i < count; i++) {
     double u = drawn(seed, 0, i), unit = normal ? sqrt(-2 * log(1 - u)) * cos(two_pi * drawn(seed, 1, i)) : u;
     double number = normal ? first + second * unit : first + (second - first) * unit;
@@ -90,11 +88,12 @@ tg_status tg_make_bernoulli(tg_build *b, tg_node *node, tg_value **results, tg_d
   int64_t sizes[TG_MAX_RANK];
   tg_value_sizes(x, sizes);
   int64_t count;
-  if (count_elements(b, x->rank, sizes, &count, diag)) return TG_INVALID;
+  if (count_elements(x->rank, sizes, &count, diag)) return TG_INVALID;
   if (!tg_dtype_is_float(x->dtype))
     return tg_fail(diag, TG_INVALID, "data of type %s are not supported",
                    tg_value_type_text(x, b->graph->arena));
-  tg_value *numbers = tg_build_constant(b, TG_F32, x->rank, sizes, NULL);
+  tg_value *numbers = tg_build_made(b, TG_F32, x->rank, sizes);
+  if (b->failed) return TG_OK;
   for (int64_t i = 0; i < count; i++)
     tg_store_f32((void *)numbers->data, TG_F32, (size_t)i, (float)drawn(seed_of(node), 0, i));
   tg_value *hit = tg_build_binary(b, TG_OP_LESS, numbers, f32(b, x));
@@ -114,12 +113,13 @@ tg_status tg_make_multinomial(tg_build *b, tg_node *node, tg_value **results, tg
   if (dtype != TG_I32 && dtype != TG_I64)
     return tg_fail(diag, TG_INVALID, "element type %s is not supported here", tg_dtype_name(dtype));
   int64_t sizes[] = {x->dims[0].size, samples, x->dims[1].size};
-  if (count_elements(b, 3, sizes, &count, diag)) return TG_INVALID;
+  if (count_elements(3, sizes, &count, diag)) return TG_INVALID;
   if (!count) {
-    results[0] = tg_build_constant(b, dtype, 2, sizes, NULL);
+    results[0] = tg_build_made(b, dtype, 2, sizes);
     return TG_OK;
   }
-  tg_value *numbers = tg_build_constant(b, TG_F32, 3, sizes, NULL);
+  tg_value *numbers = tg_build_made(b, TG_F32, 3, sizes);
+  if (b->failed) return TG_OK;
   for (int64_t i = 0; i < count; i++)
     tg_store_f32((void *)numbers->data, TG_F32, (size_t)i,
                  (float)-log(-log(drawn(seed_of(node), 0, i) + 0x1p-25)));

@@ -187,7 +187,8 @@ static void weigh(const resize *r, const axis_plan *p, double x, float *column) 
 }
 
 static tg_value *chosen(tg_build *b, const resize *r, const axis_plan *p, tg_value *x, int axis) {
-  tg_value *indices = tg_build_constant(b, TG_I64, 1, &p->to, NULL);
+  tg_value *indices = tg_build_made(b, TG_I64, 1, &p->to);
+  if (b->failed) return indices;
   for (int64_t i = 0; i < p->to; i++)
     ((int64_t *)indices->data)[i] = tg_clamp(nearest(r, source(r, p, i)), 0, p->from - 1);
   tg_value *operands[] = {x, indices};
@@ -197,7 +198,8 @@ static tg_value *chosen(tg_build *b, const resize *r, const axis_plan *p, tg_val
 }
 
 static tg_value *weighed(tg_build *b, const resize *r, const axis_plan *p, tg_value *x, int axis) {
-  tg_value *weights = tg_build_constant(b, TG_F32, 2, (int64_t[]){p->from, p->to}, NULL);
+  tg_value *weights = tg_build_made(b, TG_F32, 2, (int64_t[]){p->from, p->to});
+  if (b->failed) return weights;
   for (int64_t i = 0; i < p->to; i++) weigh(r, p, source(r, p, i), (float *)weights->data + i);
   tg_value *rows = tg_build_move(b, x, axis, x->rank - 1);
   return tg_build_move(b, tg_build_matmul(b, f32(b, rows), weights), x->rank - 1, axis);
@@ -208,7 +210,8 @@ static tg_value *extrapolated(tg_build *b, const resize *r, const axis_plan *p, 
   int64_t sizes[TG_MAX_RANK];
   bool any = false;
   for (int d = 0; d < y->rank; d++) sizes[d] = d == axis ? p->to : 1;
-  tg_value *outside = tg_build_constant(b, TG_BOOL, y->rank, sizes, NULL);
+  tg_value *outside = tg_build_made(b, TG_BOOL, y->rank, sizes);
+  if (b->failed) return outside;
   for (int64_t i = 0; i < p->to; i++) {
     double x = source(r, p, i);
     any |= ((uint8_t *)outside->data)[i] = x < 0 || x > (double)(p->from - 1);
@@ -221,7 +224,7 @@ static tg_value *extrapolated(tg_build *b, const resize *r, const axis_plan *p, 
 static tg_value *of_nothing(tg_build *b, const tg_value *x, const axis_plan *plans) {
   int64_t sizes[TG_MAX_RANK];
   for (int d = 0; d < x->rank; d++) sizes[d] = plans[d].to;
-  return tg_build_constant(b, x->dtype, x->rank, sizes, NULL);
+  return tg_build_made(b, x->dtype, x->rank, sizes);
 }
 
 tg_status tg_make_resize(tg_build *b, tg_node *node, tg_value **results, tg_diag *diag) {

@@ -79,7 +79,8 @@ static tg_status read_regions(tg_arena *arena, const tg_node *node, regions *r, 
  * samples]. What a region has fewer than others has no share. */
 static tg_value *samples_along(tg_build *b, const regions *r, int d, bool share) {
   int64_t each = r->samples[d], n = r->out[d] * each, sizes[] = {r->count, n};
-  tg_value *made = tg_build_constant(b, TG_F32, 2, sizes, NULL);
+  tg_value *made = tg_build_made(b, TG_F32, 2, sizes);
+  if (b->failed) return made;
   float *to = (float *)made->data;
   for (int64_t i = 0; i < r->count; i++)
     for (int64_t k = 0; k < n; k++) {
@@ -102,13 +103,15 @@ static tg_value *places_along(tg_build *b, const regions *r, int d) {
   tg_value *size = sub(b, ends[1], ends[0]);
   if (!r->half_pixel) size = with(b, TG_OP_MAX, size, 1);
   tg_value *bin = with(b, TG_OP_DIV, size, (double)r->out[d]);
-  tg_value *result = tg_build_constant(b, TG_F32, 2, row, NULL);
+  tg_value *result = tg_build_made(b, TG_F32, 2, row);
+  if (b->failed) return result;
   for (int64_t i = 0; i < n; i++) ((float *)result->data)[i] = (float)(i / r->samples[d]);
   tg_value *place = add(b, ends[0], mul(b, bin, result)), *inner;
   if (r->counts[d]) {
     inner = mul(b, bin, samples_along(b, r, d, false));
   } else {
-    tg_value *at = tg_build_constant(b, TG_F32, 2, row, NULL);
+    tg_value *at = tg_build_made(b, TG_F32, 2, row);
+    if (b->failed) return at;
     for (int64_t i = 0; i < n; i++) ((float *)at->data)[i] = (float)(i % r->samples[d]) + 0.5f;
     inner = with(b, TG_OP_DIV, mul(b, bin, at), (double)r->samples[d]);
   }
@@ -242,7 +245,8 @@ static tg_status read_deformed(const tg_node *node, deformed *s, tg_diag *diag) 
 /* Along one dimension the places of each kernel position: [n offset_group, kernel, places]. */
 static tg_value *deformed_places(tg_build *b, const deformed *s, tg_value *offset, int d) {
   int64_t split[] = {s->n * s->offset_group, s->kernel, 2, s->places}, sizes[] = {1, s->kernel, s->places};
-  tg_value *regular = tg_build_constant(b, TG_F32, 3, sizes, NULL);
+  tg_value *regular = tg_build_made(b, TG_F32, 3, sizes);
+  if (b->failed) return regular;
   float *to = (float *)regular->data;
   for (int64_t k = 0; k < s->kernel; k++)
     for (int64_t p = 0; p < s->places; p++) {

@@ -178,8 +178,7 @@ tg_status tg_make_gather_nd(tg_build *b, tg_node *node, tg_value **results, tg_d
   for (int d = 0; d + 1 < indices->rank; d++) sizes[rank++] = indices->dims[d].size;
   for (int d = first + (int)depth; d < x->rank; d++) sizes[rank++] = x->dims[d].size;
   if (rank > TG_MAX_RANK) return tg_fail(diag, TG_INVALID, "rank %d is above %d", rank, TG_MAX_RANK);
-  if (!tuples || !tg_value_elements(x))
-    return results[0] = tg_build_constant(b, dtype, rank, sizes, NULL), TG_OK;
+  if (!tuples || !tg_value_elements(x)) return results[0] = tg_build_made(b, dtype, rank, sizes), TG_OK;
   if ((double)batches * (double)rows >= 1 << 24)
     return tg_fail(diag, TG_INVALID, "%" PRId64 " slices of %" PRId64 " batches are too many", rows, batches);
   int64_t list[] = {batches, tuples}, all[] = {batches * tuples}, table[] = {batches * rows, inner};

@@ -8,7 +8,7 @@
 #include <string.h>
 
 enum { MOST = 1 << 24 };
-#define MOST_COMPARED (INT64_C(1) << 30) /* pairs of boxes, which take some 20 seconds */
+#define MOST_COMPARED (INT64_C(1) << 28) /* pairs of boxes, which take some 5 to 10 seconds */
 
 static tg_status check_constant(const tg_build *b, const tg_node *node, const tg_value *x, const char *what,
                                 tg_diag *diag) {
@@ -20,7 +20,10 @@ static tg_status check_constant(const tg_build *b, const tg_node *node, const tg
 }
 
 static tg_value *integers(tg_build *b, int rank, const int64_t *sizes, const int64_t *data) {
-  return tg_build_constant(b, TG_I64, rank, sizes, data);
+  tg_value *made = tg_build_made(b, TG_I64, rank, sizes);
+  if (!b->failed && tg_value_elements(made))
+    memcpy((void *)made->data, data, (size_t)tg_value_elements(made) * sizeof *data);
+  return made;
 }
 
 /* As a number; integers beyond 2^53 are compared by order(). */
@@ -38,7 +41,10 @@ tg_status tg_make_non_zero(tg_build *b, tg_node *node, tg_value **results, tg_di
   if (!x->rank) return tg_fail(diag, TG_INVALID, "a scalar is not supported");
   int64_t count = tg_value_elements(x), found = 0, sizes[] = {x->rank, 0};
   for (int64_t i = 0; i < count; i++) found += number(x, i) != 0;
-  int64_t *places = TG_NEW_ARRAY(b->graph->arena, int64_t, (size_t)(found * x->rank) + 1), at = 0;
+  sizes[1] = found;
+  results[0] = tg_build_made(b, TG_I64, 2, sizes);
+  if (b->failed) return TG_OK;
+  int64_t *places = (int64_t *)results[0]->data, at = 0;
   for (int64_t i = 0; i < count; i++) {
     if (number(x, i) == 0) continue;
     int64_t rest = i;
@@ -48,8 +54,6 @@ tg_status tg_make_non_zero(tg_build *b, tg_node *node, tg_value **results, tg_di
     }
     at++;
   }
-  sizes[1] = found;
-  results[0] = integers(b, 2, sizes, places);
   return TG_OK;
 }
 
@@ -67,9 +71,9 @@ tg_status tg_make_compress(tg_build *b, tg_node *node, tg_value **results, tg_di
   } else if (tg_compose_axis(node, x->rank, &axis, diag)) {
     return TG_INVALID;
   }
-  int64_t size = x->dims[axis].size, count = 0,
-          *chosen = TG_NEW_ARRAY(b->graph->arena, int64_t, (size_t)size + 1);
-  for (int64_t i = 0; i < condition->dims[0].size; i++) {
+  int64_t size = x->dims[axis].size, known = condition->dims[0].size, count = 0,
+          *chosen = TG_NEW_ARRAY(b->graph->arena, int64_t, (size_t)known + 1);
+  for (int64_t i = 0; i < known; i++) {
     if (!((const uint8_t *)condition->data)[i]) continue;
     if (i >= size)
       return tg_fail(diag, TG_INVALID, "its condition is true beyond the %" PRId64 " slices", size);
@@ -121,14 +125,23 @@ static int by_place(const void *a, const void *b) {
   return (i > j) - (i < j);
 }
 
-/* The first slice of each kind into `first`: in their order, or that of their places. The number of kinds. */
-static int64_t find_kinds(tg_build *b, slices *s, bool sorted, int64_t *first) {
+/* The first slice of each kind into `first`: in their order, or that of their places. Which of them each slice is of. The
+ * number of kinds. */
+static int64_t find_kinds(tg_build *b, slices *s, bool sorted, int64_t *first, int64_t *kind_of) {
   int64_t *order = TG_NEW_ARRAY(b->graph->arena, int64_t, (size_t)s->count + 1), kinds = 0;
   for (int64_t i = 0; i < s->count; i++) order[i] = i;
   qsort_r(order, (size_t)s->count, sizeof *order, by_order, s);
-  for (int64_t i = 0; i < s->count; i++)
+  for (int64_t i = 0; i < s->count; i++) {
     if (!i || compare_slices(s, order[i - 1], order[i])) first[kinds++] = order[i];
-  if (!sorted) qsort(first, (size_t)kinds, sizeof *first, by_place);
+    kind_of[order[i]] = kinds - 1;
+  }
+  if (sorted) return kinds;
+  int64_t *place_of = order; /* of a kind's first slice: which kind it is now */
+  int64_t *old = TG_NEW_ARRAY(b->graph->arena, int64_t, (size_t)kinds + 1);
+  memcpy(old, first, (size_t)kinds * sizeof *first);
+  qsort(first, (size_t)kinds, sizeof *first, by_place);
+  for (int64_t k = 0; k < kinds; k++) place_of[first[k]] = k;
+  for (int64_t i = 0; i < s->count; i++) kind_of[i] = place_of[old[kind_of[i]]];
   return kinds;
 }
 
@@ -155,17 +168,16 @@ tg_status tg_make_unique(tg_build *b, tg_node *node, tg_value **results, tg_diag
     s = (slices){x, tg_value_elements_between(x, 0, axis), sizes[axis],
                  tg_value_elements_between(x, axis + 1, rank)};
   if (s.count > MOST_SLICES) return tg_fail(diag, TG_INVALID, "%" PRId64 " slices are too many", s.count);
+  if (!count) s.outer = 0; /* sizes of nothing are any numbers */
   int64_t *first = TG_NEW_ARRAY(b->graph->arena, int64_t, (size_t)s.count + 1);
-  int64_t kinds = find_kinds(b, &s, tg_attr_int(node, TG_ATTR_SORTED) != 0, first);
-  int64_t *kind_of = TG_NEW_ARRAY(b->graph->arena, int64_t, (size_t)s.count + 1),
-          *counts = TG_NEW_ARRAY(b->graph->arena, int64_t, (size_t)kinds + 1);
-  for (int64_t i = 0; i < s.count; i++) {
-    while (compare_slices(&s, first[kind_of[i]], i)) kind_of[i]++;
-    counts[kind_of[i]]++;
-  }
+  int64_t *kind_of = TG_NEW_ARRAY(b->graph->arena, int64_t, (size_t)s.count + 1);
+  int64_t kinds = find_kinds(b, &s, tg_attr_int(node, TG_ATTR_SORTED) != 0, first, kind_of);
+  int64_t *counts = TG_NEW_ARRAY(b->graph->arena, int64_t, (size_t)kinds + 1);
+  for (int64_t i = 0; i < s.count; i++) counts[kind_of[i]]++;
   if (flat) rank = 1;
   sizes[axis] = kinds;
-  results[0] = tg_build_constant(b, x->dtype, rank, sizes, NULL);
+  results[0] = tg_build_made(b, x->dtype, rank, sizes);
+  if (b->failed) return TG_OK;
   take_slices(&s, first, kinds, (char *)results[0]->data);
   results[1] = integers(b, 1, &kinds, first);
   results[2] = integers(b, 1, &s.count, kind_of);
@@ -264,12 +276,13 @@ tg_status tg_make_non_max_suppression(tg_build *b, tg_node *node, tg_value **res
   s.classes = s.scores->dims[1].size;
   s.count = s.at->dims[1].size;
   int64_t limit = most < 0 ? 0 : most > (double)s.count ? s.count : (int64_t)most, found = 0;
-  if (tg_compose_bounded((double)(s.batches * s.classes) * (double)s.count, diag)) return TG_INVALID;
+  if (tg_graph_count_made(b->graph, TG_I64, 4, (int64_t[]){s.batches, s.classes, limit, 3}, diag))
+    return TG_INVALID;
   int64_t *list = TG_NEW_ARRAY(b->graph->arena, int64_t, (size_t)(s.batches * s.classes * limit * 3) + 1),
           *one = TG_NEW_ARRAY(b->graph->arena, int64_t, (size_t)limit + 1),
           *order = TG_NEW_ARRAY(b->graph->arena, int64_t, (size_t)s.count + 1);
   box *room = TG_NEW_ARRAY(b->graph->arena, box, (size_t)limit + 1);
-  for (int64_t n = 0; n < s.batches; n++)
+  for (int64_t n = 0; limit && n < s.batches; n++)
     for (int64_t c = 0; c < s.classes; c++) {
       int64_t count = choose_boxes(&s, n, c, threshold, lowest, limit, order, room, one);
       if (count < 0)
@@ -297,8 +310,8 @@ tg_status tg_make_dropout_mask(tg_build *b, tg_node *node, tg_value **results, t
   int64_t sizes[TG_MAX_RANK], count = tg_value_elements(x);
   tg_value_sizes(x, sizes);
   results[0] = tg_build_unary(b, TG_OP_IDENTITY, x);
-  if (tg_compose_bounded((double)count, diag)) return TG_INVALID;
-  results[1] = tg_build_constant(b, TG_BOOL, x->rank, sizes, NULL);
+  results[1] = tg_build_made(b, TG_BOOL, x->rank, sizes);
+  if (b->failed) return TG_OK;
   memset((void *)results[1]->data, 1, (size_t)count);
   return TG_OK;
 }

@@ -20,7 +20,8 @@ typedef struct transform {
 static tg_value *matrix_of(tg_build *b, const transform *t, const tg_value *window) {
   const double two_pi = 6.28318530717958647692;
   int64_t sizes[] = {t->in * t->in_parts, t->out * t->out_parts};
-  tg_value *made = tg_build_constant(b, TG_F32, 2, sizes, NULL);
+  tg_value *made = tg_build_made(b, TG_F32, 2, sizes);
+  if (b->failed) return made;
   float *to = (float *)made->data;
   for (int64_t n = 0; n < t->in; n++)
     for (int64_t k = 0; k < t->out; k++) {
@@ -189,7 +190,8 @@ static tg_value *count_grams(tg_build *b, tg_value *x, const int64_t *grams, int
   if (windows < 1) return NULL;
   for (int j = 0; j < n; j++) {
     int64_t sizes[] = {1, 1, count}, from = j * (skip + 1);
-    tg_value *wanted = tg_build_constant(b, x->dtype, 3, sizes, NULL);
+    tg_value *wanted = tg_build_made(b, x->dtype, 3, sizes);
+    if (b->failed) return NULL;
     for (int64_t g = 0; g < count; g++)
       tg_store_i64((void *)wanted->data, x->dtype, (size_t)g, grams[g * n + j]);
     tg_value *here = tg_build_insert(b, tg_build_slice(b, x, 1, from, from + windows, 1), 2);
@@ -218,11 +220,10 @@ tg_status tg_make_tf_idf(tg_build *b, tg_node *node, tg_value **results, tg_diag
   if (shortest < 1 || longest < shortest || longest > 32 || skips < 0 || skips > 1024)
     return tg_fail(diag, TG_INVALID, "its lengths of n-grams or skips are not supported");
   if (single) x = tg_build_insert(b, x, 0);
-  if (tg_compose_made(TG_F32, (double)x->dims[0].size, diag)) return TG_INVALID;
-  int64_t rows = x->dims[0].size, *order = TG_NEW_ARRAY(b->graph->arena, int64_t, (size_t)p.outputs),
-          zeros[] = {rows, 1};
-  columns[made++] = tg_build_constant(b, TG_F32, 2, zeros, NULL); /* of indexes that no n-gram has */
-  int64_t column = 1;
+  int64_t zeros[] = {x->dims[0].size, 1}, column = 1;
+  tg_value *order = tg_build_made(b, TG_I64, 1, &p.outputs);
+  columns[made++] = tg_build_made(b, TG_F32, 2, zeros); /* of indexes that no n-gram has */
+  if (b->failed) return TG_OK;
   for (int n = 1; n <= p.lengths; n++) {
     int64_t from = p.starts[n - 1], end = n < p.lengths ? p.starts[n] : p.number_count,
             count = (end - from) / n;
@@ -234,14 +235,14 @@ tg_status tg_make_tf_idf(tg_build *b, tg_node *node, tg_value **results, tg_diag
       if (one) sum = sum ? add(b, sum, one) : one;
     }
     if (!sum) continue;
-    for (int64_t g = 0; g < count; g++) order[p.indexes[place - count + g]] = column + g;
+    for (int64_t g = 0; g < count; g++) ((int64_t *)order->data)[p.indexes[place - count + g]] = column + g;
     columns[made++] = sum;
     column += count;
   }
   tg_value *all = made > 1 ? tg_build_concat(b, columns, made, 1) : columns[0];
   if (!strcmp(mode, "IDF")) /* weights are 1: is it there? */
     all = tg_build_where(b, with(b, TG_OP_GREATER, all, 0), tg_build_number(b, 1), tg_build_number(b, 0));
-  tg_value *operands[] = {all, tg_build_constant(b, TG_I64, 1, &p.outputs, order)};
+  tg_value *operands[] = {all, order};
   tg_node *gather = tg_graph_add_node(b->graph, TG_OP_GATHER, b->name, operands, 2, b->before, -1);
   tg_attr_set_int(gather, TG_ATTR_AXIS, 1);
   tg_value *y = tg_build_finish(b, gather);

@@ -6,7 +6,7 @@
 #include <string.h>
 
 static tg_value *zeros(tg_build *b, tg_dtype dtype, int rank, const int64_t *sizes) {
-  return tg_build_constant(b, dtype, rank, sizes, NULL);
+  return tg_build_made(b, dtype, rank, sizes);
 }
 
 static bool has_sizes(const tg_value *x, int rank, const int64_t *sizes) {

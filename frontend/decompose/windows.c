@@ -22,7 +22,8 @@ tg_status tg_make_window(tg_build *b, tg_node *node, tg_value **results, tg_diag
     return tg_fail(diag, TG_INVALID, "a window of %" PRId64 " is not supported", size);
   if (!tg_dtype_is_float(dtype))
     return tg_fail(diag, TG_INVALID, "output_datatype is no float that is supported");
-  tg_value *window = tg_build_constant(b, dtype, 1, &size, NULL);
+  tg_value *window = tg_build_made(b, dtype, 1, &size);
+  if (b->failed) return TG_OK;
   for (int64_t i = 0; i < size; i++)
     tg_store_f32((void *)window->data, dtype, (size_t)i,
                  (float)element(node->op, (double)i / (double)(periodic ? size : size - 1)));
@@ -59,7 +60,8 @@ tg_status tg_make_mel_weights(tg_build *b, tg_node *node, tg_value **results, tg
   if (!tg_dtype_is_float(dtype))
     return tg_fail(diag, TG_INVALID, "output_datatype is no float that is supported");
   if (bands > MOST / bins) return tg_fail(diag, TG_INVALID, "the matrix has more than %d elements", MOST);
-  tg_value *made = tg_build_constant(b, dtype, 2, sizes, NULL);
+  tg_value *made = tg_build_made(b, dtype, 2, sizes);
+  if (b->failed) return TG_OK;
   for (int64_t i = 0; i < bands; i++) {
     int64_t at[3];
     for (int k = 0; k < 3; k++) at[k] = mel_bin(i + k, bands, edge[0], edge[1], whole[1], whole[2]);

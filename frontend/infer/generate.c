@@ -27,14 +27,14 @@ static tg_status check_constant(const tg_node *node, int input, int most_rank, c
   return TG_OK;
 }
 
-static tg_status check_size(const tg_node *node, tg_diag *diag) {
+static tg_status check_size(tg_graph *graph, const tg_node *node, tg_diag *diag) {
   enum { MOST = 1 << 24 };
-  if (tg_value_elements(tg_out(node)) <= MOST) return TG_OK;
+  int64_t count = tg_value_elements(tg_out(node));
+  if (count <= MOST) return tg_graph_count_made(graph, tg_out(node)->dtype, 1, &count, diag);
   return tg_fail(diag, TG_INVALID, "its result has more than %d elements", MOST);
 }
 
 tg_status tg_infer_constant_of_shape(tg_graph *graph, tg_node *node, tg_diag *diag) {
-  (void)graph;
   const tg_value *shape = tg_in(node, 0);
   int64_t sizes[TG_MAX_RANK];
   if (check_constant(node, 0, 1, "shape", diag)) return TG_INVALID;
@@ -46,7 +46,7 @@ tg_status tg_infer_constant_of_shape(tg_graph *graph, tg_node *node, tg_diag *di
     if (sizes[i] < 0) return tg_fail(diag, TG_INVALID, "shape has size %" PRId64, sizes[i]);
   }
   if (tg_infer_result(node, (tg_dtype)tg_attr_int(node, TG_ATTR_DTYPE), rank, sizes, diag)) return TG_INVALID;
-  return check_size(node, diag);
+  return check_size(graph, node, diag);
 }
 
 /* max(ceil((limit - start) / delta), 0), by the arithmetic of the operands. */
@@ -75,7 +75,6 @@ static tg_status range_length(const tg_node *node, int64_t *out_length, tg_diag 
 
 tg_status tg_infer_range(tg_graph *graph, tg_node *node, tg_diag *diag) {
   static const char *const names[] = {"start", "limit", "delta"};
-  (void)graph;
   int64_t length;
   for (int i = 0; i < 3; i++) {
     if (check_constant(node, i, 1, names[i], diag)) return TG_INVALID;
@@ -83,5 +82,5 @@ tg_status tg_infer_range(tg_graph *graph, tg_node *node, tg_diag *diag) {
   }
   if (range_length(node, &length, diag) || tg_infer_result(node, tg_in(node, 0)->dtype, 1, &length, diag))
     return TG_INVALID;
-  return check_size(node, diag);
+  return check_size(graph, node, diag);
 }

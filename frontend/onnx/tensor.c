@@ -15,8 +15,9 @@ static tg_status check_shape(const Onnx__TensorProto *proto, size_t *out_count, 
     if (proto->dims[i] < 0) return tg_fail(diag, TG_INVALID, "dimension %zu is %" PRId64, i, proto->dims[i]);
     empty |= proto->dims[i] == 0;
   }
-  for (size_t i = 0; i < proto->n_dims && !empty; i++)
-    if (__builtin_mul_overflow(count, proto->dims[i], &count) || count > TG_MAX_ELEMENTS)
+  for (size_t i = 0; i < proto->n_dims;
+       i++) /* also of one without elements, which parts of it may be sized by */
+    if (proto->dims[i] && (__builtin_mul_overflow(count, proto->dims[i], &count) || count > TG_MAX_ELEMENTS))
       return tg_fail(diag, TG_INVALID, "its sizes ask for more than %" PRId64 " elements", TG_MAX_ELEMENTS);
   *out_count = empty ? 0 : (size_t)count;
   return TG_OK;
@@ -240,6 +241,7 @@ static tg_status build(tg_graph *graph, const Onnx__TensorProto *proto, const ch
 tg_status tg_onnx_tensor(tg_graph *graph, const Onnx__TensorProto *proto, const char *name,
                          const char *model_path, tg_value **out_value, tg_diag *diag) {
   tg_status status = build(graph, proto, name, model_path, out_value, diag);
-  if (status) tg_diag_prefix(diag, "tensor \"%s\"", name);
-  return status;
+  if (status) return tg_diag_prefix(diag, "tensor \"%s\"", name), status;
+  graph->held += tg_value_elements(*out_value) * (int64_t)tg_dtype_size((*out_value)->dtype);
+  return TG_OK;
 }

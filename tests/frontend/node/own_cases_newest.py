@@ -5,7 +5,7 @@ Each group gets a kit: case, graph, rng, f4 and normal as own_cases.py has them.
 import itertools
 
 import numpy as np
-from onnx import helper
+from onnx import TensorProto, helper
 
 
 def linear_attention(kit):
@@ -382,7 +382,7 @@ def random_numbers(kit):
         kit.case("random_" + name, "RandomNormal", [], [kit.f4(0)], 17, refused=text, **({} if shape is None else dict(shape=shape)))
     nodes = [kit.node("RandomNormal", [], ["r%d" % i], shape=[2 ** 24]) for i in range(5)]
     nodes += [kit.node("ReduceMax", ["r%d" % i], ["m%d" % i], keepdims=0) for i in range(5)] + [kit.node("Max", ["m%d" % i for i in range(5)], ["y"])]
-    kit.graph("random_many", nodes, [], [("y", kit.f4(0))], 17, (), "the model draws more than 67108864 random numbers")
+    kit.graph("random_many", nodes, [], [("y", kit.f4(0))], 17, (), "a constant of 16777216 elements is made")
     kit.case("random_integers", "RandomUniformLike", [np.arange(3)], [np.arange(3)], 17, refused="element type i64")
 
 
@@ -535,5 +535,25 @@ def optionals(kit):
     kit.graph("optional_without_element", [kit.node("OptionalGetElement", [], ["y"])], [("x", x)], [("y", x)], 18, refused="has no element")
 
 
+def sizes_without_end(kit):
+    """Few bytes that name large sizes, of more than a constant: each is refused before memory is taken for it."""
+    def refused(name, text, operator, inputs, constants=(), opset=17, outputs=1, **attributes):
+        shapes = [helper.make_tensor_value_info(n, TensorProto.INT64 if n == "i" else TensorProto.FLOAT, s) for n, s in inputs]
+        wanted = ["y%d" % i for i in range(outputs)]
+        nodes = [kit.node(operator, [n for n, _ in inputs] + [n for n, _ in constants], wanted, **attributes)]
+        kit.graph("endless_" + name, nodes, [], [(n, kit.f4(0)) for n in wanted], opset, constants, text, inputs=shapes)
+    refused("products", "4294967296 products of matrices are more than", "MatMul", [("a", [2 ** 32, 1, 1]), ("b", [2 ** 32, 1, 1])])
+    refused("groups", "1048576 groups are more than", "ConvTranspose", [("a", [1, 2 ** 20, 2, 2]), ("w", [2 ** 20, 1, 2, 2])], group=2 ** 20)
+    refused("no_channels", "its data has no channels", "Conv", [("a", [1, 0, 2 ** 16, 2 ** 16]), ("w", [1, 0, 1, 1])])
+    refused("sum", "a constant of 8589934592 elements is made", "ReduceSum", [("a", [0, 2 ** 33])], [("axes", np.array([0]))])
+    refused("state", "a constant of 8589934591 elements is made", "CausalConvWithState", [("a", [1, 1, 4]), ("w", [1, 1, 2 ** 33])], opset=24, outputs=2)
+    nodes = [kit.node("LSTM", ["x", "w", "r"], ["y%d" % i], hidden_size=1) for i in range(6)]
+    shapes = [helper.make_tensor_value_info(n, TensorProto.FLOAT, s) for n, s in (("x", [4096, 1, 1]), ("w", [1, 4, 1]), ("r", [1, 4, 1]))]
+    rows = [helper.make_tensor_value_info("a", TensorProto.FLOAT, [2 ** 33, 2]), helper.make_tensor_value_info("i", TensorProto.INT64, [1])]
+    kit.graph("endless_rows", [kit.node("Gather", ["a", "i"], ["g"], axis=1), kit.node("ReduceMax", ["g"], ["y"], keepdims=0)], [], [("y", kit.f4(0))],
+              17, (), "does not fit", inputs=rows)
+    kit.graph("endless_steps", nodes, [], [("y%d" % i, kit.f4(0)) for i in range(6)], 17, (), "there are more than 131072 nodes", inputs=shapes)
+
+
 GROUPS = (optionals, linear_attention, causal_convolutions, caches, frames, col2im, pools_with_places, norms_of_windows, regions, deformed, determinants, mel_bands, extremes,
-          random_numbers, sequences, mapped_sequences, clipped_layers, coupled_gates, shapes)
+          random_numbers, sequences, mapped_sequences, clipped_layers, coupled_gates, shapes, sizes_without_end)
