@@ -81,6 +81,7 @@ tg_value *tg_builder_seeded(tg_builder *b, const char *name, tg_dtype dtype, int
   if (!check_sizes(b, name, dtype, rank, sizes)) return NULL;
   tg_value *value = tg_graph_add_seeded(b->graph, name, dtype, rank, sizes, seed, scale);
   value->initializer = true;
+  b->graph->held += tg_value_elements(value) * (int64_t)tg_dtype_size(dtype);
   return value;
 }
 

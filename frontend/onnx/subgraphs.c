@@ -58,6 +58,7 @@ static tg_status import_body(tg_import *import, const Onnx__GraphProto *proto, b
       return tg_fail(import->diag, TG_INVALID, "output \"%s\" of its body is not computed", name);
     tg_graph_add_output(inner.graph, value, name, TG_NONE);
   }
+  import->graph->held += inner.graph->held;
   *out = (body){inner.graph, inner.captured, inner.captured_count};
   return TG_OK;
 }

@@ -4,8 +4,8 @@
 
 #include "frontend/reference.h"
 
-/* What one pass of folding may cost: some work for any model, and more where there are many constants. A
- * tensor much larger than what it is computed from is left to the array. */
+/* What one pass of folding may cost: some work for any model, and more where the model holds many constants, not where
+ * some were made of nothing. A tensor much larger than what it is computed from is left to the array. */
 enum { FREE_ELEMENTS = 1 << 22, FREE_COST = 1 << 28, SMALL = 4096 };
 
 typedef struct fold_budget {
@@ -13,14 +13,11 @@ typedef struct fold_budget {
 } fold_budget;
 
 static fold_budget budget_of(const tg_graph *graph) {
-  int64_t constants = 0, own = 0;
-  for (int i = 0; i < graph->value_count; i++) {
-    const tg_value *value = graph->values[i];
-    if (value->kind != TG_VALUE_CONSTANT) continue;
-    constants += tg_value_elements(value);
-    if (value->initializer) own += tg_value_elements(value);
-  }
-  return (fold_budget){FREE_ELEMENTS + constants + 7 * own, FREE_COST + constants + 7 * own};
+  int64_t constants = 0;
+  for (int i = 0; i < graph->value_count; i++)
+    if (graph->values[i]->kind == TG_VALUE_CONSTANT) constants += tg_value_elements(graph->values[i]);
+  if (constants > graph->held) constants = graph->held;
+  return (fold_budget){FREE_ELEMENTS + 8 * constants, FREE_COST + 8 * constants};
 }
 
 static bool spend(fold_budget *budget, const tg_node *node) {

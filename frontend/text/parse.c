@@ -143,6 +143,7 @@ static bool parse_const(tg_scanner *p) {
   }
   tg_value *value = tg_graph_add_constant(p->graph, name, t.dtype, t.rank, sizes, NULL, false);
   value->initializer = true;
+  p->graph->held += tg_value_elements(value) * (int64_t)tg_dtype_size(t.dtype);
   return parse_data(p, value);
 }
 
