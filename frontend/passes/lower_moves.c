@@ -83,6 +83,12 @@ static void lower_repeat(tg_graph *graph, tg_node *node) {
   bool in_place = node->op == TG_OP_RESIZE;
   const int64_t *factors = tg_attr_ints(node, in_place ? TG_ATTR_FACTORS : TG_ATTR_REPEATS, NULL);
   tg_value *x = tg_in(node, 0);
+  int64_t sizes[TG_MAX_RANK];
+  tg_value_sizes(tg_out(node), sizes);
+  if (!tg_value_elements(x)) { /* factors of nothing are any numbers */
+    tg_rewrite_replace(graph, node, tg_rewrite_reshape(graph, x, x->rank, sizes, node));
+    return;
+  }
   for (int axis = x->rank; axis > 0;) x = repeat_some(graph, x, factors, in_place, &axis, node);
   tg_rewrite_replace(graph, node, x);
 }
