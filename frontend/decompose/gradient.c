@@ -6,6 +6,8 @@
 tg_status tg_infer_gradient(tg_node *node, tg_diag *diag) {
   const tg_value *y = tg_in(node, node->input_count - 1);
   int64_t sizes[TG_MAX_RANK];
+  for (int i = 0; i < node->input_count; i++)
+    if (!tg_in(node, i)) return tg_fail(diag, TG_INVALID, "tensor %d has no name", i);
   if (node->output_count >= node->input_count)
     return tg_fail(diag, TG_INVALID, "%d outputs for %d tensors", node->output_count, node->input_count - 1);
   if (!tg_dtype_is_float(y->dtype)) return tg_fail(diag, TG_INVALID, "y is not computed in floats");
