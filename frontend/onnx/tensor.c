@@ -15,8 +15,8 @@ static tg_status check_shape(const Onnx__TensorProto *proto, size_t *out_count, 
     if (proto->dims[i] < 0) return tg_fail(diag, TG_INVALID, "dimension %zu is %" PRId64, i, proto->dims[i]);
     empty |= proto->dims[i] == 0;
   }
-  for (size_t i = 0; i < proto->n_dims;
-       i++) /* also of one without elements, which parts of it may be sized by */
+  /* Also of one without elements, by which parts of it may be sized. */
+  for (size_t i = 0; i < proto->n_dims; i++)
     if (proto->dims[i] && (__builtin_mul_overflow(count, proto->dims[i], &count) || count > TG_MAX_ELEMENTS))
       return tg_fail(diag, TG_INVALID, "its sizes ask for more than %" PRId64 " elements", TG_MAX_ELEMENTS);
   *out_count = empty ? 0 : (size_t)count;

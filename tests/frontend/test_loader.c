@@ -408,7 +408,9 @@ TG_TEST(loader, elements_in_fields_of_their_types) {
   TENSOR(make_tensor(&arena, "w", F32, 2, (int64_t[]){1, -1}, floats, 4), "dimension 1 is -1");
   TENSOR(make_tensor(&arena, "w", F32, 2, (int64_t[]){1ll << 40, 1ll << 40}, floats, 4),
          "its sizes ask for more than");
-  TENSOR(make_tensor(&arena, "w", F32, 3, (int64_t[]){1ll << 40, 0, 1ll << 40}, floats, 0), NULL);
+  TENSOR(make_tensor(&arena, "w", F32, 3, (int64_t[]){1ll << 40, 0, 1ll << 40}, floats, 0),
+         "its sizes ask for more than");
+  TENSOR(make_tensor(&arena, "w", F32, 3, (int64_t[]){1ll << 20, 0, 1ll << 10}, floats, 0), NULL);
   /* What is no integer in 16 bits, with and without a sign; what is one, within it. */
   t = make_tensor(&arena, "w", BF16, 1, &two, NULL, 0);
   t->int32_data = (int32_t[]){-32768, 65535}, t->n_int32_data = 2;
