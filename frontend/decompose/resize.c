@@ -197,6 +197,15 @@ static tg_value *chosen(tg_build *b, const resize *r, const axis_plan *p, tg_val
   return tg_build_finish(b, gather);
 }
 
+/* The one element that there is. */
+static tg_value *repeated(tg_build *b, const axis_plan *p, tg_value *x, int axis) {
+  int64_t sizes[TG_MAX_RANK];
+  if (b->failed) return x;
+  tg_value_sizes(x, sizes);
+  sizes[axis] = p->to;
+  return tg_build_expand(b, x, x->rank, sizes);
+}
+
 static tg_value *weighed(tg_build *b, const resize *r, const axis_plan *p, tg_value *x, int axis) {
   tg_value *weights = tg_build_made(b, TG_F32, 2, (int64_t[]){p->from, p->to});
   if (b->failed) return weights;
@@ -252,7 +261,10 @@ tg_status tg_make_resize(tg_build *b, tg_node *node, tg_value **results, tg_diag
   for (int i = 0; i < count; i++) {
     const axis_plan *p = &plans[axes[i]];
     if (p->from == p->to && p->scale == 1 && !crops(&r)) continue;
-    y = picks ? chosen(b, &r, p, y, axes[i]) : weighed(b, &r, p, y, axes[i]);
+    if (picks || (p->from == 1 && is(r.mode, "linear"))) /* there is nothing between one element and itself */
+      y = p->from == 1 ? repeated(b, p, y, axes[i]) : chosen(b, &r, p, y, axes[i]);
+    else
+      y = weighed(b, &r, p, y, axes[i]);
     if (crops(&r)) y = extrapolated(b, &r, p, y, axes[i]);
   }
   results[0] = y == x ? tg_build_unary(b, TG_OP_IDENTITY, x) : tg_build_cast(b, y, x->dtype);

@@ -49,13 +49,20 @@ static tg_value *before_transpose(tg_graph *graph, tg_value *operand, const int6
   return tg_rewrite_transpose(graph, tg_rewrite_reshape(graph, operand, rank, sizes, node), inverse, node);
 }
 
+/* Does it move elements along each dimension by itself, as lists say that have an element for each? */
+static bool is_by_axis(const tg_node *node) {
+  return (tg_op_is(node->op, TG_IS_BY_AXIS) || node->op == TG_OP_EXPAND) &&
+         tg_in(node, 0)->rank == tg_out(node)->rank;
+}
+
 /* May Transposes of its operands move below it? */
 static bool lets_pass(const tg_node *node) {
   bool reduces = tg_op_is(node->op, TG_IS_REDUCE) && tg_attr_int(node, TG_ATTR_KEEPDIMS);
-  bool by_axis = tg_op_is(node->op, TG_IS_BY_AXIS) && tg_in(node, 0)->rank == tg_out(node)->rank;
-  return tg_op_is(node->op, TG_IS_ELEMENTWISE) || reduces || by_axis || node->op == TG_OP_CONCAT ||
+  return tg_op_is(node->op, TG_IS_ELEMENTWISE) || reduces || is_by_axis(node) || node->op == TG_OP_CONCAT ||
          tg_is_plain_cast(node);
 }
+
+enum { HOPS = 8 }; /* in which another Transpose is looked for */
 
 /* The permutation that a node could pass on, or NULL. */
 static const int64_t *perm_to_sink(const tg_node *node) {
@@ -97,7 +104,7 @@ static void sink(tg_graph *graph, tg_node *node, const int64_t *perm) {
     tg_node_set_input(node, i, before_transpose(graph, tg_in(node, i), perm, y->rank, node));
   if (node->op == TG_OP_CONCAT) tg_attr_set_int(node, TG_ATTR_AXIS, perm[tg_attr_int(node, TG_ATTR_AXIS)]);
   if (tg_op_is(node->op, TG_IS_REDUCE)) permute_axes(graph, node, perm);
-  if (tg_op_is(node->op, TG_IS_BY_AXIS)) permute_lists(graph, node, perm);
+  if (is_by_axis(node)) permute_lists(graph, node, perm);
   tg_rewrite_infer(graph, node);
   tg_value *result = tg_rewrite_transpose(graph, y, perm, node->next);
   tg_value_replace_except(graph, y, result, result->producer);
@@ -110,14 +117,14 @@ static int dimensions_that_count(const tg_value *value) {
 }
 
 /* split(Transpose(x)) to Transpose(split(x)), of a Reshape that only takes dimensions apart. */
-static void sink_below_split(tg_graph *graph, tg_node *reshape) {
+static bool sink_below_split(tg_graph *graph, tg_node *reshape) {
   const tg_node *inner = tg_in(reshape, 0)->producer;
   tg_value *y = tg_out(reshape);
   int first[TG_MAX_RANK + 1], begin[TG_MAX_RANK + 1], count = 0;
   if (!inner || inner->op != TG_OP_TRANSPOSE || y->rank < tg_out(inner)->rank ||
       dimensions_that_count(y) <= dimensions_that_count(tg_out(inner)) ||
       !tg_dims_are_groups(tg_out(inner), y, first))
-    return;
+    return false;
   const int64_t *inner_perm = tg_attr_ints(inner, TG_ATTR_PERM, NULL);
   tg_value *x = tg_in(inner, 0);
   int64_t sizes[TG_MAX_RANK], perm[TG_MAX_RANK], inverse[TG_MAX_RANK];
@@ -130,18 +137,37 @@ static void sink_below_split(tg_graph *graph, tg_node *reshape) {
   tg_perm_of_groups(inner_perm, x->rank, begin, perm);
   tg_value *split = tg_rewrite_reshape(graph, x, count, sizes, reshape);
   tg_rewrite_replace(graph, reshape, tg_rewrite_transpose(graph, split, perm, reshape));
+  return true;
 }
 
-/* Does a Transpose of the value by the inverse of `inverse` meet another one, below what Transposes move below? One that
- * undoes it, where `exactly`. */
-static bool meets_transpose(const tg_value *value, const int64_t *inverse, bool exactly, int hops) {
+/* The constant matrix of a product along one axis of a tensor, as a Resize that weighs neighbours is one, or NULL; is it the
+ * left operand? Sums that round do so by their place in the result. */
+static tg_value *matrix_of(const tg_node *node, bool *out_left) {
+  if (node->op != TG_OP_MATMUL || tg_rounds_sums(node) ||
+      tg_attr_int(node, TG_ATTR_ACCUMULATION) == TG_ACCUMULATE_BF16SR_EACH)
+    return NULL;
+  *out_left = tg_is_constant(tg_in(node, 0));
+  tg_value *matrix = tg_in(node, *out_left ? 0 : 1);
+  const tg_value *tensor = tg_in(node, *out_left ? 1 : 0);
+  bool is = tg_is_constant(matrix) && matrix->rank == 2 && tensor->rank == tg_out(node)->rank;
+  return is && !tg_is_constant(tensor) ? matrix : NULL;
+}
+
+/* Does a Transpose by `perm`, of which `value` is the result, meet another one, below what Transposes move below? Such as
+ * undo it together, where `exactly`. */
+static bool meets_transpose(const tg_value *value, const int64_t *perm, bool exactly, int hops) {
+  int64_t both[TG_MAX_RANK];
+  bool left;
   for (const tg_use *use = value->uses; use && hops; use = use->next) {
     const tg_node *reader = use->node;
     const tg_value *y = tg_out(reader);
     if (reader->op == TG_OP_TRANSPOSE) {
-      if (!exactly || same_perm(tg_attr_ints(reader, TG_ATTR_PERM, NULL), inverse, y->rank)) return true;
-    } else if (lets_pass(reader) && y->rank == value->rank &&
-               meets_transpose(y, inverse, exactly, hops - 1)) {
+      const int64_t *own = tg_attr_ints(reader, TG_ATTR_PERM, NULL);
+      for (int d = 0; d < y->rank; d++) both[d] = perm[own[d]];
+      if (!exactly || tg_perm_is_identity(both, y->rank) || meets_transpose(y, both, true, hops - 1))
+        return true;
+    } else if (y->rank == value->rank && (lets_pass(reader) || (exactly && matrix_of(reader, &left))) &&
+               meets_transpose(y, perm, exactly, hops - 1)) {
       return true;
     }
   }
@@ -151,18 +177,17 @@ static bool meets_transpose(const tg_value *value, const int64_t *inverse, bool 
 /* join(Transpose(x)) to Transpose(join(x)), of a Reshape that only joins dimensions, those of an image in front of what
  * attends to its pixels, where that meets another Transpose. Where x has what is joined apart or in another order, as a
  * shuffle of channels does, a Transpose brings it together first, and the one behind must be undone. */
-static void sink_below_join(tg_graph *graph, tg_node *reshape) {
-  enum { HOPS = 8 };
+static bool sink_below_join(tg_graph *graph, tg_node *reshape) {
   const tg_node *inner = tg_in(reshape, 0)->producer;
   tg_value *y = tg_out(reshape);
   int first[TG_MAX_RANK + 1], count = 0, joined = 0;
   if (!inner || inner->op != TG_OP_TRANSPOSE ||
       dimensions_that_count(y) >= dimensions_that_count(tg_out(inner)) ||
       !tg_dims_are_groups(y, tg_out(inner), first))
-    return;
+    return false;
   const int64_t *inner_perm = tg_attr_ints(inner, TG_ATTR_PERM, NULL);
   tg_value *x = tg_in(inner, 0);
-  int64_t sizes[TG_MAX_RANK], perm[TG_MAX_RANK], inverse[TG_MAX_RANK], together[TG_MAX_RANK];
+  int64_t sizes[TG_MAX_RANK], perm[TG_MAX_RANK], together[TG_MAX_RANK];
   for (int d = 0; d < x->rank; d++) /* each group where x has its last dimension */
     for (int g = 0; g < y->rank; g++) {
       int last = first[g];
@@ -178,13 +203,13 @@ static void sink_below_join(tg_graph *graph, tg_node *reshape) {
     sizes[joined] = 1; /* of no dimension of x */
     perm[g] = joined++;
   }
-  if (tg_perm_is_identity(perm, joined)) return;
+  if (tg_perm_is_identity(perm, joined)) return false;
   bool apart = !tg_perm_keeps_order(together, x);
-  tg_perm_invert(perm, joined, inverse);
-  if (!meets_transpose(y, inverse, apart, HOPS)) return;
+  if (!meets_transpose(y, perm, apart, HOPS)) return false;
   if (apart) x = tg_rewrite_transpose(graph, x, together, reshape);
   tg_value *result = tg_rewrite_reshape(graph, x, joined, sizes, reshape);
   tg_rewrite_replace(graph, reshape, tg_rewrite_transpose(graph, result, perm, reshape));
+  return true;
 }
 
 /* Of a Reshape of a Transpose that takes dimensions apart and joins them: one that does the former, in front of it. */
@@ -222,15 +247,52 @@ static tg_value *transposed_once(tg_graph *graph, tg_value *value, tg_node *befo
 }
 
 static void sink_below_reshape(tg_graph *graph, tg_node *reshape) {
+  tg_value *before = tg_in(reshape, 0);
   int first[TG_MAX_RANK + 1];
-  if (!perm_of(tg_in(reshape, 0))) return;
-  tg_node_set_input(reshape, 0, transposed_once(graph, tg_in(reshape, 0), reshape));
-  if (!perm_of(tg_in(reshape, 0))) return;
+  if (!perm_of(before)) return;
+  tg_value *x = transposed_once(graph, before, reshape);
+  if (!perm_of(x)) return;
+  tg_node_set_input(reshape, 0, x);
   part_reshape(graph, reshape);
-  if (tg_dims_are_groups(tg_in(reshape, 0), tg_out(reshape), first))
-    sink_below_split(graph, reshape);
-  else
-    sink_below_join(graph, reshape);
+  bool splits = tg_dims_are_groups(tg_in(reshape, 0), tg_out(reshape), first);
+  if (!(splits ? sink_below_split : sink_below_join)(graph, reshape)) tg_node_set_input(reshape, 0, before);
+}
+
+static tg_value *product_of(tg_graph *graph, const tg_node *node, tg_value *a, tg_value *b, tg_node *before) {
+  tg_node *copy = tg_rewrite_copy(graph, node, (tg_value *[]){a, b}, before);
+  tg_rewrite_infer(graph, copy);
+  return tg_out(copy);
+}
+
+/* Along an axis of x: matrix [n, k] times its k elements there; or, where `across`, the matrix is [k, n]. */
+static tg_value *product_along(tg_graph *graph, const tg_node *node, tg_value *x, int64_t axis,
+                               tg_value *matrix, bool across, tg_node *before) {
+  static const int64_t swap[] = {1, 0};
+  int64_t sizes[TG_MAX_RANK], merged[TG_MAX_RANK + 1];
+  tg_value_sizes(x, sizes);
+  if ((axis == x->rank - 1) != across) matrix = tg_rewrite_transpose(graph, matrix, swap, before);
+  if (axis == x->rank - 1) return product_of(graph, node, x, matrix, before);
+  for (int d = 0; d <= axis; d++) merged[d] = sizes[d];
+  merged[axis + 1] = 1;
+  for (int d = (int)axis + 1; d < x->rank; d++) merged[axis + 1] *= sizes[d];
+  tg_value *rows = tg_rewrite_reshape(graph, x, (int)axis + 2, merged, before);
+  tg_value *y = product_of(graph, node, matrix, rows, before);
+  sizes[axis] = y->dims[axis].size;
+  return tg_rewrite_reshape(graph, y, x->rank, sizes, before);
+}
+
+/* Transpose(x) M to Transpose(M' x), along the same axis of x, where the Transpose is undone. */
+static void sink_below_product(tg_graph *graph, tg_node *node) {
+  bool left;
+  tg_value *matrix = matrix_of(node, &left);
+  if (!matrix || !perm_of(tg_in(node, left))) return;
+  tg_node_set_input(node, left, transposed_once(graph, tg_in(node, left), node));
+  const int64_t *perm = perm_of(tg_in(node, left));
+  int rank = tg_out(node)->rank;
+  if (!perm || !meets_transpose(tg_out(node), perm, true, HOPS)) return;
+  tg_value *x = tg_in(tg_in(node, left)->producer, 0);
+  tg_value *y = product_along(graph, node, x, perm[left ? rank - 2 : rank - 1], matrix, !left, node);
+  tg_rewrite_replace(graph, node, tg_rewrite_transpose(graph, y, perm, node));
 }
 
 /* Transpose(Transpose(x)) that is x. */
@@ -251,6 +313,8 @@ void tg_pass_sink_transposes(tg_graph *graph) {
     while ((perm = perm_to_sink(node))) sink(graph, node, perm); /* one behind the other */
     if (node->op == TG_OP_RESHAPE) {
       sink_below_reshape(graph, node);
+    } else if (node->op == TG_OP_MATMUL) {
+      sink_below_product(graph, node);
     } else if (node->op == TG_OP_TRANSPOSE) {
       cancel(graph, node);
     }
