@@ -23,7 +23,9 @@ typedef struct transpose {
   const tg_params *m;
   int64_t rows, columns, matrices;                     /* of the result */
   int64_t row_stride, column_stride, matrix_stride[2]; /* of rows in the result, of columns in the source */
-  uint32_t block_rows, block_columns;                  /* of a tile: multiples of P, of 2P */
+  bool
+      dealt; /* matrices to tiles, each with all of its rows in a block; or tiles share the blocks of one after the other */
+  uint32_t block_rows, block_columns; /* of a tile: multiples of P, of 2P */
   int at_a_time;
   uint32_t chunks; /* blocks of a matrix that a tile has */
   tg_build b;
@@ -60,6 +62,13 @@ static bool describe(transpose *t) {
 }
 
 static int64_t blocks_of(int64_t size, uint32_t block) { return tg_div_up(size, block); }
+
+/* What comes one after the other, and blocks that tiles share each time. */
+static int64_t turns_of(const transpose *t) { return t->dealt ? 1 : t->matrices; }
+static int64_t shared_blocks(const transpose *t) {
+  return blocks_of(t->columns, t->block_columns) *
+         (t->dealt ? t->matrices : blocks_of(t->rows, t->block_rows));
+}
 
 /* ---- microcode ---- */
 
@@ -162,26 +171,37 @@ static bool fits(const transpose *t, const tg_stages *stages) {
 
 static double cycles_of(const transpose *t, const tg_stages *stages) {
   const tg_params *m = t->m;
-  double blocks = (double)(blocks_of(t->rows, t->block_rows) * blocks_of(t->columns, t->block_columns));
+  double blocks = (double)shared_blocks(t);
   tg_port_time tile = tg_stages_port(stages, TG_SIDE_WEST); /* both sides take turns */
-  double ports = blocks * (tile.load + tile.drain) / tg_agcus(m),
+  double block = tile.load + tile.drain, ports = blocks * block / tg_agcus(m),
          vector = (double)blocks_of((int64_t)blocks, tg_tiles(m)) * tg_stages_unit(stages, TG_UNIT_VX, -1);
+  if (t->dealt) /* blocks are few and large: the first one is waited for, and the last one leaves alone */
+    return TG_SECTION_CYCLES + block +
+           tg_max_double(vector, (double)blocks_of((int64_t)blocks, tg_agcus(m)) * block);
   return TG_SECTION_CYCLES + (double)t->matrices * tg_max_double(vector, ports);
+}
+
+/* May tiles have whole matrices in blocks of so many rows? A walk has three dimensions of rows. */
+static bool may_deal(const transpose *t) {
+  int64_t most = tg_max(t->block_rows, t->block_columns);
+  return t->matrices > 1 && t->rows <= t->block_rows && shared_blocks(t) * most < INT64_C(1) << 31;
 }
 
 /* The blocks that take the least time. */
 static double choose_blocks(transpose *t, const int *words) {
   double best = TG_NEVER;
-  uint32_t rows = 0, columns = 0;
+  transpose chosen = *t;
   for (t->block_rows = t->m->p; t->block_rows <= 32 * t->m->p; t->block_rows *= 2)
-    for (t->block_columns = tg_lanes(t->m); t->block_columns <= 16 * tg_lanes(t->m); t->block_columns *= 2) {
-      tg_stages stages;
-      list_stages(t, words, &stages);
-      double cycles = fits(t, &stages) ? cycles_of(t, &stages) : TG_NEVER;
-      if (cycles < best) best = cycles, rows = t->block_rows, columns = t->block_columns;
-    }
-  t->block_rows = rows;
-  t->block_columns = columns;
+    for (t->block_columns = tg_lanes(t->m); t->block_columns <= 16 * tg_lanes(t->m); t->block_columns *= 2)
+      for (int dealt = 0; dealt < 2; dealt++) {
+        tg_stages stages;
+        t->dealt = dealt;
+        if (dealt && !may_deal(t)) continue;
+        list_stages(t, words, &stages);
+        double cycles = fits(t, &stages) ? cycles_of(t, &stages) : TG_NEVER;
+        if (cycles < best) best = cycles, chosen = *t;
+      }
+  *t = chosen;
   return best;
 }
 
@@ -193,8 +213,7 @@ static bool plan(transpose *t, const tg_vector_move *v) {
   int words[TG_SEGMENTS];
   write_code(t, &mc);
   if (!tg_mc_fits(&mc, t->m, words) || choose_blocks(t, words) >= tg_walked_cycles(v)) return false;
-  int64_t chunks =
-      blocks_of(blocks_of(t->rows, t->block_rows) * blocks_of(t->columns, t->block_columns), tg_tiles(t->m));
+  int64_t chunks = blocks_of(shared_blocks(t), tg_tiles(t->m));
   t->chunks = (uint32_t)chunks;
   return chunks < 1 << 20;
 }
@@ -207,7 +226,7 @@ bool tg_transpose_is_profitable(const tg_vector_move *move) {
 /* ---- emission ---- */
 
 /* Block number n of a matrix is n / d of the rows and n mod d of the columns of the result, with d blocks of
- * columns. */
+ * columns; where matrices are dealt, n / d is the matrix. */
 static void set_block(const transpose *t, tg_agcu_instr *in, int operand, uint32_t tile, uint32_t rows,
                       uint32_t take) {
   in->rows = rows;
@@ -223,9 +242,9 @@ static void emit_load(void *user, const tg_stage *stage, tg_queue *queue, uint32
   tg_instr *in = tg_build_push(&t->b, queue, TG_OP_agcu_load);
   tg_agcu_instr *load = &in->agcu;
   tg_walk_plan walk = {.tensor = t->v->tensors[SOURCE],
-                       .radix = {1, blocks_of(t->rows, t->block_rows),
+                       .radix = {t->dealt ? t->matrices : 1, blocks_of(t->rows, t->block_rows),
                                  blocks_of(t->columns, t->block_columns) * t->block_columns},
-                       .stride = {0, t->block_rows, t->column_stride},
+                       .stride = {t->dealt ? t->matrix_stride[SOURCE] : 0, t->block_rows, t->column_stride},
                        .element_stride = 1,
                        .columns = t->block_rows,
                        .bounded = true,
@@ -243,15 +262,16 @@ static void emit_load(void *user, const tg_stage *stage, tg_queue *queue, uint32
 static void fill_store(const void *user, int port, uint32_t r, uint32_t col, tg_agcu_instr *store) {
   const transpose *t = user;
   (void)port; /* there is one */
-  tg_walk_plan walk = {
-      .tensor = t->v->tensors[RESULT],
-      .radix = {blocks_of(t->rows, t->block_rows), blocks_of(t->columns, t->block_columns), t->block_rows},
-      .stride = {t->block_rows * t->row_stride, t->block_columns, t->row_stride},
-      .element_stride = 1,
-      .columns = t->block_columns,
-      .bounded = true,
-      .x = {.step = {0, t->block_columns, 0, 1}, .size = t->columns},
-      .y = {.step = {t->block_rows, 0, 1, 0}, .size = t->rows}};
+  tg_walk_plan walk = {.tensor = t->v->tensors[RESULT],
+                       .radix = {t->dealt ? t->matrices : blocks_of(t->rows, t->block_rows),
+                                 blocks_of(t->columns, t->block_columns), t->block_rows},
+                       .stride = {t->dealt ? t->matrix_stride[RESULT] : t->block_rows * t->row_stride,
+                                  t->block_columns, t->row_stride},
+                       .element_stride = 1,
+                       .columns = t->block_columns,
+                       .bounded = true,
+                       .x = {.step = {0, t->block_columns, 0, 1}, .size = t->columns},
+                       .y = {.step = {t->dealt ? 0 : t->block_rows, 0, 1, 0}, .size = t->rows}};
   tg_fill_walk(store, &walk, t->entry[RESULT], t->residue[RESULT]);
   set_block(t, store, RESULT, r * t->m->cols + col, t->block_rows, t->block_columns);
   store->convert = t->v->kinds[RESULT] == TG_STREAM_FP32 ? TG_CVT_32 : TG_CVT_16;
@@ -332,7 +352,7 @@ static void allocate(transpose *t) {
                             .away = &t->channels[AWAY],
                             .flits = (uint32_t)plans[OUT].room.rows,
                             .drain_tiles = 1,
-                            .loops = {(uint32_t)t->matrices, t->chunks, 1},
+                            .loops = {(uint32_t)turns_of(t), t->chunks, 1},
                             .buffer = t->channels[OUT].ring};
   t->egress = (tg_egress_plan){.ports = &t->port, .count = 1, .often = 1, .every = 1, .steps = 1};
   for (int k = SOURCE; k <= RESULT; k++) {
@@ -355,7 +375,7 @@ tg_status tg_emit_transpose(const tg_vector_move *move) {
   tg_status status = tg_mc_pack(&mc, c->program, t.b.section, &t.microcode, c->diag);
   if (status) return status;
   tg_stages stages;
-  const uint32_t loops[NESTS][3] = {[NEST_BLOCKS] = {(uint32_t)t.matrices, t.chunks, 1}};
+  const uint32_t loops[NESTS][3] = {[NEST_BLOCKS] = {(uint32_t)turns_of(&t), t.chunks, 1}};
   list_stages(&t, NULL, &stages);
   tg_stages_emit(&t.b, &stages, t.m->rows, loops, emit_stage, &t);
   tg_build_invoke(&t.b, name);
