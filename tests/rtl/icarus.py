@@ -35,12 +35,15 @@ BLOCKS = {
     "tx": (["row_walk", "burst_source"], ["issue_o", "end_o", "idle_for_sync_o", "read_o", "req_o"], {}),
     "section_control": ([], ["load_o", "reset_o", "run_o", "done_o", "cycle_o"], {}),
     "mx_stream": (["mx_pkg"], ["a_valid_o", "turn_out_o"], {}),
+    "mx_streamed": (["mx_pkg", "fabric_pkg"], ["a_req_o", "turn_in_o"], {}),
+    "mx_stationary": (["mx_pkg", "fabric_pkg"], ["b_req_o"], {}),
 }
 # Block or model, file, old text, new text.
 DEFECTS = [
     ("post_fifo", "post_fifo.sv", "      head_q <= '0;\n", ""),
     ("lane_arbiter", "lane_arbiter.sv", "      hold_q <= '0;\n", ""),
     ("tx", "tx.sv", "      req_q <= 1'b0;\n      gap_q <= 1'b0;\n    end else if (start_i)", "      gap_q <= 1'b0;\n    end else if (start_i)"),
+    ("mx_streamed", "mx_streamed.sv", "      start_q <= 1'b0;\n", ""),
     ("lane3", "fma_lane.sv", ".b_i(b_lo.sig), .product_o(hl)", ".b_i(b_hi.sig), .product_o(hl)"),
     ("pe_bench", "pe.sv", "selected = a_set_i[i] ?", "selected = a_set_i[0] ?"),
     ("formats_bench", "fp_pkg.sv", "32'h7FFF + {31'd0, x[16]}", "32'h8000"),

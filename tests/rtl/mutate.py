@@ -86,7 +86,7 @@ FILES = {
     "vx_rows.sv": (4, [VX_ODD, VX]),
     "vx_words.sv": (4, [VX_ODD, VX]),
     "vx_rounding.sv": (4, [VX_ODD, VX]),
-    "mx.sv": (6, [MX_ODD, MX]),
+    "mx.sv": (6, [MX_ODD, MX, CHIP]),
     "mx_pkg.sv": (20, [MX_ODD, MX]),
     "mx_control.sv": (4, [(PROOF, "mx_issue"), MX_ODD, MX]),
     "mx_nest.sv": (4, [(PROOF, "mx_nest"), MX_ODD, MX]),
