@@ -62,7 +62,7 @@ static bool lets_pass(const tg_node *node) {
          tg_is_plain_cast(node);
 }
 
-enum { HOPS = 8 }; /* in which another Transpose is looked for */
+enum { MOST_READERS = 64 }; /* that are looked at for another Transpose */
 
 /* The permutation that a node could pass on, or NULL. */
 static const int64_t *perm_to_sink(const tg_node *node) {
@@ -154,24 +154,29 @@ static tg_value *matrix_of(const tg_node *node, bool *out_left) {
 }
 
 /* Does a Transpose by `perm`, of which `value` is the result, meet another one, below what Transposes move below? Such as
- * undo it together, where `exactly`. */
-static bool meets_transpose(const tg_value *value, const int64_t *perm, bool exactly, int hops) {
+ * undo it together, where `exactly`. `budget`: readers to be looked at. */
+static bool finds_transpose(const tg_value *value, const int64_t *perm, bool exactly, int *budget) {
   int64_t both[TG_MAX_RANK];
   bool left;
-  for (const tg_use *use = value->uses; use && hops; use = use->next) {
+  for (const tg_use *use = value->uses; use && --*budget >= 0; use = use->next) {
     const tg_node *reader = use->node;
     const tg_value *y = tg_out(reader);
     if (reader->op == TG_OP_TRANSPOSE) {
       const int64_t *own = tg_attr_ints(reader, TG_ATTR_PERM, NULL);
       for (int d = 0; d < y->rank; d++) both[d] = perm[own[d]];
-      if (!exactly || tg_perm_is_identity(both, y->rank) || meets_transpose(y, both, true, hops - 1))
+      if (!exactly || tg_perm_is_identity(both, y->rank) || finds_transpose(y, both, true, budget))
         return true;
     } else if (y->rank == value->rank && (lets_pass(reader) || (exactly && matrix_of(reader, &left))) &&
-               meets_transpose(y, perm, exactly, hops - 1)) {
+               finds_transpose(y, perm, exactly, budget)) {
       return true;
     }
   }
   return false;
+}
+
+static bool meets_transpose(const tg_value *value, const int64_t *perm, bool exactly) {
+  int budget = MOST_READERS;
+  return finds_transpose(value, perm, exactly, &budget);
 }
 
 /* join(Transpose(x)) to Transpose(join(x)), of a Reshape that only joins dimensions, those of an image in front of what
@@ -205,7 +210,7 @@ static bool sink_below_join(tg_graph *graph, tg_node *reshape) {
   }
   if (tg_perm_is_identity(perm, joined)) return false;
   bool apart = !tg_perm_keeps_order(together, x);
-  if (!meets_transpose(y, perm, apart, HOPS)) return false;
+  if (!meets_transpose(y, perm, apart)) return false;
   if (apart) x = tg_rewrite_transpose(graph, x, together, reshape);
   tg_value *result = tg_rewrite_reshape(graph, x, joined, sizes, reshape);
   tg_rewrite_replace(graph, reshape, tg_rewrite_transpose(graph, result, perm, reshape));
@@ -289,7 +294,7 @@ static void sink_below_product(tg_graph *graph, tg_node *node) {
   tg_node_set_input(node, left, transposed_once(graph, tg_in(node, left), node));
   const int64_t *perm = perm_of(tg_in(node, left));
   int rank = tg_out(node)->rank;
-  if (!perm || !meets_transpose(tg_out(node), perm, true, HOPS)) return;
+  if (!perm || !meets_transpose(tg_out(node), perm, true)) return;
   tg_value *x = tg_in(tg_in(node, left)->producer, 0);
   tg_value *y = product_along(graph, node, x, perm[left ? rank - 2 : rank - 1], matrix, !left, node);
   tg_rewrite_replace(graph, node, tg_rewrite_transpose(graph, y, perm, node));
