@@ -137,6 +137,13 @@ TG_TEST(systemc_engine, many_are_open_and_run_again_in_any_order) {
   close_program(&bad);
 }
 
+TG_TEST(systemc_engine, a_program_that_invokes_nothing_takes_no_cycle) {
+  opened idle = open_program("arch tiny\nsection \"s\"\n");
+  expect_run(&idle, TG_OK, 0);
+  expect_run(&idle, TG_OK, 0);
+  close_program(&idle);
+}
+
 #define LATE_CONFLICT                                                                                        \
   "arch tiny\nsection \"s\"\ntile 0\n"                                                                       \
   "mx gemm m_count=10,10 blk_count=1,1,1,1 a_banks=1 b_base=256 b_banks=1 b_row=1\n"                         \
