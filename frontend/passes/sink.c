@@ -64,7 +64,46 @@ static bool lets_pass(const tg_node *node) {
 
 enum { MOST_READERS = 64 }; /* that are looked at for another Transpose */
 
-/* The permutation that a node could pass on, or NULL. */
+/* The constant matrix of a product along one axis of a tensor, as a Resize that weighs neighbours is one, or NULL; is it the
+ * left operand? Sums that round do so by their place in the result. */
+static tg_value *matrix_of(const tg_node *node, bool *out_left) {
+  if (node->op != TG_OP_MATMUL || tg_rounds_sums(node) ||
+      tg_attr_int(node, TG_ATTR_ACCUMULATION) == TG_ACCUMULATE_BF16SR_EACH)
+    return NULL;
+  *out_left = tg_is_constant(tg_in(node, 0));
+  tg_value *matrix = tg_in(node, *out_left ? 0 : 1);
+  const tg_value *tensor = tg_in(node, *out_left ? 1 : 0);
+  bool is = tg_is_constant(matrix) && matrix->rank == 2 && tensor->rank == tg_out(node)->rank;
+  return is && !tg_is_constant(tensor) ? matrix : NULL;
+}
+
+/* Does a Transpose by `perm`, of which `value` is the result, meet another one, below what Transposes move below? Such as
+ * undo it together, where `exactly`. `budget`: readers to be looked at. */
+static bool finds_transpose(const tg_value *value, const int64_t *perm, bool exactly, int *budget) {
+  int64_t both[TG_MAX_RANK];
+  bool left;
+  for (const tg_use *use = value->uses; use && --*budget >= 0; use = use->next) {
+    const tg_node *reader = use->node;
+    const tg_value *y = tg_out(reader);
+    if (reader->op == TG_OP_TRANSPOSE) {
+      const int64_t *own = tg_attr_ints(reader, TG_ATTR_PERM, NULL);
+      for (int d = 0; d < y->rank; d++) both[d] = perm[own[d]];
+      if (!exactly || tg_perm_is_identity(both, y->rank) || finds_transpose(y, both, true, budget))
+        return true;
+    } else if (y->rank == value->rank && (lets_pass(reader) || (exactly && matrix_of(reader, &left))) &&
+               finds_transpose(y, perm, exactly, budget)) {
+      return true;
+    }
+  }
+  return false;
+}
+
+static bool meets_transpose(const tg_value *value, const int64_t *perm, bool exactly) {
+  int budget = MOST_READERS;
+  return finds_transpose(value, perm, exactly, &budget);
+}
+
+/* The permutation that a node could pass on, or NULL. What an Expand makes is larger than what is transposed before it. */
 static const int64_t *perm_to_sink(const tg_node *node) {
   if (!lets_pass(node)) return NULL;
   bool broadcasts = tg_op_is(node->op, TG_IS_ELEMENTWISE);
@@ -74,6 +113,7 @@ static const int64_t *perm_to_sink(const tg_node *node) {
     if (tg_in(node, i)->rank == y->rank) perm = perm_of(tg_in(node, i));
   for (int i = 0; perm && i < node->input_count; i++)
     if (!can_follow(tg_in(node, i), perm, y->rank, broadcasts)) perm = NULL;
+  if (perm && node->op == TG_OP_EXPAND && !meets_transpose(y, perm, true)) perm = NULL;
   return perm;
 }
 
@@ -138,45 +178,6 @@ static bool sink_below_split(tg_graph *graph, tg_node *reshape) {
   tg_value *split = tg_rewrite_reshape(graph, x, count, sizes, reshape);
   tg_rewrite_replace(graph, reshape, tg_rewrite_transpose(graph, split, perm, reshape));
   return true;
-}
-
-/* The constant matrix of a product along one axis of a tensor, as a Resize that weighs neighbours is one, or NULL; is it the
- * left operand? Sums that round do so by their place in the result. */
-static tg_value *matrix_of(const tg_node *node, bool *out_left) {
-  if (node->op != TG_OP_MATMUL || tg_rounds_sums(node) ||
-      tg_attr_int(node, TG_ATTR_ACCUMULATION) == TG_ACCUMULATE_BF16SR_EACH)
-    return NULL;
-  *out_left = tg_is_constant(tg_in(node, 0));
-  tg_value *matrix = tg_in(node, *out_left ? 0 : 1);
-  const tg_value *tensor = tg_in(node, *out_left ? 1 : 0);
-  bool is = tg_is_constant(matrix) && matrix->rank == 2 && tensor->rank == tg_out(node)->rank;
-  return is && !tg_is_constant(tensor) ? matrix : NULL;
-}
-
-/* Does a Transpose by `perm`, of which `value` is the result, meet another one, below what Transposes move below? Such as
- * undo it together, where `exactly`. `budget`: readers to be looked at. */
-static bool finds_transpose(const tg_value *value, const int64_t *perm, bool exactly, int *budget) {
-  int64_t both[TG_MAX_RANK];
-  bool left;
-  for (const tg_use *use = value->uses; use && --*budget >= 0; use = use->next) {
-    const tg_node *reader = use->node;
-    const tg_value *y = tg_out(reader);
-    if (reader->op == TG_OP_TRANSPOSE) {
-      const int64_t *own = tg_attr_ints(reader, TG_ATTR_PERM, NULL);
-      for (int d = 0; d < y->rank; d++) both[d] = perm[own[d]];
-      if (!exactly || tg_perm_is_identity(both, y->rank) || finds_transpose(y, both, true, budget))
-        return true;
-    } else if (y->rank == value->rank && (lets_pass(reader) || (exactly && matrix_of(reader, &left))) &&
-               finds_transpose(y, perm, exactly, budget)) {
-      return true;
-    }
-  }
-  return false;
-}
-
-static bool meets_transpose(const tg_value *value, const int64_t *perm, bool exactly) {
-  int budget = MOST_READERS;
-  return finds_transpose(value, perm, exactly, &budget);
 }
 
 /* join(Transpose(x)) to Transpose(join(x)), of a Reshape that only joins dimensions, those of an image in front of what
