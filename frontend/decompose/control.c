@@ -7,6 +7,12 @@
 
 enum { MOST_STEPS = 1024, MOST_RESULTS = 1 << 22 };
 
+/* How many of its operands or states an attribute says that a node has: -1, more than there can be. */
+static int count_of(const tg_node *node, tg_attr_key key) {
+  int64_t count = tg_attr_int(node, key);
+  return count < 0 || count > MOST_RESULTS ? -1 : (int)count;
+}
+
 /* --- a body's nodes --- */
 
 /* The values of a body in the graph, by their index in the body. Constants are kept from one step to the next. */
@@ -238,7 +244,7 @@ static tg_status step_loop(tg_graph *graph, tg_node *node, const loop *l, tg_dia
 
 static tg_status expand_loop(tg_graph *graph, tg_node *node, tg_diag *diag) {
   const tg_graph *body = node->bodies[0];
-  loop l = {.states = (int)tg_attr_int(node, TG_ATTR_STATES), .step = tg_attr_int(node, TG_ATTR_STEP)};
+  loop l = {.states = count_of(node, TG_ATTR_STATES), .step = tg_attr_int(node, TG_ATTR_STEP)};
   int64_t most = INT64_MAX, condition = 1;
   l.captured = body->input_count - 2 - l.states;
   l.scans = body->output_count - 1 - l.states;
@@ -273,12 +279,12 @@ static tg_status measure_scan(tg_node *node, scan *s, tg_diag *diag) {
   const tg_graph *body = node->bodies[0];
   s->batched = tg_attr_int(node, TG_ATTR_BATCHED) != 0;
   s->first = s->batched;
-  s->scanned = (int)tg_attr_int(node, TG_ATTR_NUM_SCAN_INPUTS);
-  s->captured = (int)tg_attr_int(node, TG_ATTR_CAPTURED);
+  s->scanned = count_of(node, TG_ATTR_NUM_SCAN_INPUTS);
+  s->captured = count_of(node, TG_ATTR_CAPTURED);
   s->states = node->input_count - s->first - s->captured - s->scanned;
   s->scans = body->output_count - s->states;
-  if (s->scanned < 1 || s->states < 0 || s->scans < 0 || node->output_count > body->output_count ||
-      body->input_count != s->states + s->scanned + s->captured)
+  if (s->scanned < 1 || s->captured < 0 || s->states < 0 || s->scans < 0 ||
+      node->output_count > body->output_count || body->input_count != s->states + s->scanned + s->captured)
     return tg_fail(diag, TG_INVALID, "its body does not fit its operands");
   if (s->batched && tg_in(node, 0)) return tg_fail(diag, TG_INVALID, "sequence_lens are not supported");
   for (int i = 0; i < s->states + s->scanned; i++)
@@ -376,11 +382,12 @@ static tg_status expand_scan(tg_graph *graph, tg_node *node, tg_diag *diag) {
 /* The body of each element of operand 0, of the same one of other sequences, and of tensors; what it gives are sequences. */
 static tg_status expand_map(tg_graph *graph, tg_node *node, tg_diag *diag) {
   const tg_graph *body = node->bodies[0];
-  int own = node->input_count - (int)tg_attr_int(node, TG_ATTR_CAPTURED), results = body->output_count;
+  int captured = count_of(node, TG_ATTR_CAPTURED), own = node->input_count - captured,
+      results = body->output_count;
   if (!tg_is_sequence(tg_in(node, 0)))
     return tg_fail(diag, TG_INVALID, "input 0 is no sequence whose elements are known");
   int count = tg_in(node, 0)->producer->input_count;
-  if (body->input_count != node->input_count || node->output_count != results)
+  if (captured < 0 || body->input_count != node->input_count || node->output_count != results)
     return tg_fail(diag, TG_INVALID, "its body does not fit its operands");
   for (int i = 1; i < own; i++)
     if (tg_is_sequence(tg_in(node, i)) && tg_in(node, i)->producer->input_count != count)
