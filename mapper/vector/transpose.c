@@ -21,8 +21,9 @@ enum { NEST_BLOCKS, NESTS };
 typedef struct transpose {
   const tg_vector_move *v;
   const tg_params *m;
-  int64_t rows, columns, matrices;                     /* of the result */
-  int64_t row_stride, column_stride, matrix_stride[2]; /* of rows in the result, of columns in the source */
+  int64_t rows, columns, matrices, groups;   /* of the result; matrices of a group, and groups of them */
+  int64_t row_stride, column_stride;         /* of rows in the result, of columns in the source */
+  int64_t matrix_stride[2], group_stride[2]; /* from matrix to matrix, from group to group */
   bool
       dealt; /* matrices to tiles, each with all of its rows in a block; or tiles share the blocks of one after the other */
   uint32_t block_rows, block_columns; /* of a tile: multiples of P, of 2P */
@@ -37,34 +38,38 @@ typedef struct transpose {
   int64_t residue[2];
 } transpose;
 
-/* A dimension along which the source is dense, the last one, and one of matrices at most. */
+/* A dimension along which the source is dense, the last one, and two of matrices at most. */
 static bool describe(transpose *t) {
   const tg_space *s = &t->v->space;
   int last = s->rank - 1, row = -1;
-  if (s->operands != 2 || s->rank < 2 || s->rank > 3 || s->strides[RESULT][last] != 1) return false;
-  t->matrices = 1;
-  for (int d = 0; d < last; d++)
-    if (row < 0 && s->strides[SOURCE][d] == 1)
+  if (s->operands != 2 || s->rank < 2 || s->rank > 4 || s->strides[RESULT][last] != 1) return false;
+  t->matrices = t->groups = 1;
+  for (int d = 0; d < last; d++) {
+    if (row < 0 && s->strides[SOURCE][d] == 1) {
       row = d;
-    else {
-      t->matrices = s->dims[d];
-      t->matrix_stride[SOURCE] = s->strides[SOURCE][d];
-      t->matrix_stride[RESULT] = s->strides[RESULT][d];
+      continue;
     }
-  if (row < 0 || s->rank - 2 != (t->matrices > 1)) return false;
+    t->groups = t->matrices;
+    t->matrices = s->dims[d];
+    for (int k = SOURCE; k <= RESULT; k++) {
+      t->group_stride[k] = t->matrix_stride[k];
+      t->matrix_stride[k] = s->strides[k][d];
+    }
+  }
+  if (row < 0 || s->rank - 2 != (t->matrices > 1) + (t->groups > 1)) return false;
   t->rows = s->dims[row];
   t->columns = s->dims[last];
   t->row_stride = s->strides[RESULT][row];
   t->column_stride = s->strides[SOURCE][last];
   t->at_a_time = t->m->p < AT_A_TIME ? (int)t->m->p : AT_A_TIME;
-  return t->matrices < 1 << 20 && t->rows < 1 << 23 && t->columns < 1 << 23 &&
+  return t->matrices < 1 << 20 && t->groups < 1 << 20 && t->rows < 1 << 23 && t->columns < 1 << 23 &&
          t->rows * t->columns < INT64_C(1) << 32;
 }
 
 static int64_t blocks_of(int64_t size, uint32_t block) { return tg_div_up(size, block); }
 
 /* What comes one after the other, and blocks that tiles share each time. */
-static int64_t turns_of(const transpose *t) { return t->dealt ? 1 : t->matrices; }
+static int64_t turns_of(const transpose *t) { return t->dealt ? t->groups : t->matrices; }
 static int64_t shared_blocks(const transpose *t) {
   return blocks_of(t->columns, t->block_columns) *
          (t->dealt ? t->matrices : blocks_of(t->rows, t->block_rows));
@@ -177,7 +182,7 @@ static double cycles_of(const transpose *t, const tg_stages *stages) {
          vector = (double)blocks_of((int64_t)blocks, tg_tiles(m)) * tg_stages_unit(stages, TG_UNIT_VX, -1);
   if (t->dealt) /* blocks are few and large: the first one is waited for, and the last one leaves alone */
     return TG_SECTION_CYCLES + block +
-           tg_max_double(vector, (double)blocks_of((int64_t)blocks, tg_agcus(m)) * block);
+           (double)t->groups * tg_max_double(vector, (double)blocks_of((int64_t)blocks, tg_agcus(m)) * block);
   return TG_SECTION_CYCLES + (double)t->matrices * tg_max_double(vector, ports);
 }
 
@@ -196,7 +201,7 @@ static double choose_blocks(transpose *t, const int *words) {
       for (int dealt = 0; dealt < 2; dealt++) {
         tg_stages stages;
         t->dealt = dealt;
-        if (dealt && !may_deal(t)) continue;
+        if (dealt ? !may_deal(t) : t->groups > 1) continue;
         list_stages(t, words, &stages);
         double cycles = fits(t, &stages) ? cycles_of(t, &stages) : TG_NEVER;
         if (cycles < best) best = cycles, chosen = *t;
@@ -233,8 +238,8 @@ static void set_block(const transpose *t, tg_agcu_instr *in, int operand, uint32
   in->take = take;
   in->m_first = (int64_t)tile * rows;
   in->m_delta[1] = (int64_t)tg_tiles(t->m) * rows;
-  in->offset_delta[0] =
-      t->matrix_stride[operand] * (int64_t)tg_storage_bytes(t->v->tensors[operand]->storage);
+  in->offset_delta[0] = (t->dealt ? t->group_stride : t->matrix_stride)[operand] *
+                        (int64_t)tg_storage_bytes(t->v->tensors[operand]->storage);
 }
 
 static void emit_load(void *user, const tg_stage *stage, tg_queue *queue, uint32_t r, uint32_t col) {
