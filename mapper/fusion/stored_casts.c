@@ -12,7 +12,8 @@ enum { OPERANDS = 2 };
 #define KEPT_MARGIN 3   /* where it may stay for the backward pass: there memory comes first */
 
 static bool is_product(const tg_kernel *kernel) {
-  return kernel->kind == TG_KERNEL_GEMM || kernel->kind == TG_KERNEL_DEPTHWISE;
+  return kernel->kind == TG_KERNEL_GEMM || kernel->kind == TG_KERNEL_DEPTHWISE ||
+         kernel->kind == TG_KERNEL_DEPTHWISE_GRADIENT;
 }
 
 static bool loads_through(const tg_kernel *kernel, const tg_node *cast) {

@@ -181,11 +181,6 @@ static void describe_weight_gradient(tg_compile *c, tg_gemm *g) {
   set_products(c, g, w.group, w.channels, g->n, 0);
 }
 
-/* Elements of `size` whose remainder is below `remainder`. */
-static int64_t elements_below(int64_t size, int64_t stride, int64_t remainder) {
-  return size / stride * remainder + tg_min(size % stride, remainder);
-}
-
 /* Does each column of a window reach other columns of the result, as many as there are of the image? Then pixels side by side
  * are columns of one product: of the same A, with weights that follow each other. No store rounds by their places. */
 static bool joins_columns(const tg_gemm *g, const walks *w, int64_t kernel, int64_t stride, int64_t dilation,
@@ -233,7 +228,7 @@ static void describe_input_gradient(tg_compile *c, int64_t phase, tg_gemm *g, tg
   g->k = w.taps[0] * w.taps[1] * w.channels;
   /* Rows of the rows of pixels before, as if each had as many as the longest, and columns of the pixels beside: no two
    * elements draw the same random numbers, whether or not pixels side by side are columns of one product. */
-  g->sr_row = dx->dims[0].size * elements_below(dx->dims[1].size, strides[0], remainder[0]) *
+  g->sr_row = dx->dims[0].size * tg_reach_before(remainder[0], dx->dims[1].size, strides[0]) *
               tg_div_up(dx->dims[2].size, strides[1]);
   g->sr_col = remainder[1] * dx->dims[3].size;
   set_a(&w, g);

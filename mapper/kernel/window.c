@@ -14,3 +14,7 @@ tg_reach tg_reach_of(int64_t remainder, int64_t size, int64_t kernel, int64_t st
   p.origin = (remainder + pad - p.last * dilation) / stride;
   return p;
 }
+
+int64_t tg_reach_before(int64_t remainder, int64_t size, int64_t stride) {
+  return size / stride * remainder + tg_min(size % stride, remainder);
+}

@@ -15,6 +15,8 @@ typedef struct tg_reach {
 /* `size`: elements; `pad`: before them. remainder < stride. */
 tg_reach tg_reach_of(int64_t remainder, int64_t size, int64_t kernel, int64_t stride, int64_t dilation,
                      int64_t pad);
+/* Elements of lower remainders than this one. */
+int64_t tg_reach_before(int64_t remainder, int64_t size, int64_t stride);
 /* Remainders that there are elements of. */
 static inline int64_t tg_reach_phases(int64_t size, int64_t stride) { return size < stride ? size : stride; }
 

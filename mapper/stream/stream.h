@@ -50,7 +50,8 @@ typedef struct tg_stream_kernel {
    * streams after the output's. */
   int out_vectors;
   const tg_node *rounds; /* whose key the microcode rounds by, each element by its row and column; or NULL */
-  bool unrolled_result;  /* without a VOP before: of results, too */
+  uint32_t first_row, first_column; /* of the places that this counts */
+  bool unrolled_result;             /* without a VOP before: of results, too */
   void (*adjust_load)(const void *user, int input, tg_agcu_instr *load);  /* or NULL */
   void (*adjust_store)(const void *user, int more, tg_agcu_instr *store); /* of more_window > 1 */
   const void *user;

@@ -66,9 +66,10 @@ static void set_rounding(const emission *e, tg_vx_instr *vop, uint32_t r, uint32
 /* The same where an element goes by row and column. */
 static void set_row_rounding(const emission *e, tg_vx_instr *vop, uint32_t r, uint32_t col) {
   vop->sr_key = TG_KEY_PRODUCT;
-  vop->sr_row = (r * e->b.m->cols + col) * e->t.chunk_rows;
+  vop->sr_row = e->plan->first_row + (r * e->b.m->cols + col) * e->t.chunk_rows;
   vop->sr_row_delta[0] = tg_tiles(e->b.m) * e->t.chunk_rows;
   vop->sr_row_row[1] = 1;
+  vop->sr_col = e->plan->first_column;
   vop->sr_col_delta[1] = e->plan->take;
   vop->sr_col_row[2] = tg_lanes(e->b.m);
 }

@@ -1,10 +1,26 @@
-/* Depthwise convolutions: convolutions of one channel a group. */
+/* Depthwise convolutions: convolutions of one channel a group, and what transposes them. */
 #ifndef TEGULA_MAPPER_VECTOR_DEPTHWISE_H
 #define TEGULA_MAPPER_VECTOR_DEPTHWISE_H
 
 #include "mapper/vector/line_buffers.h"
 
 enum { TG_DEPTHWISE_IMAGE, TG_DEPTHWISE_WEIGHTS, TG_DEPTHWISE_BIAS }; /* inputs of the root */
+
+/* The results of one section, whose windows go over input 0 of the root: pixels `first`, first + step .. of the root's
+ * result, and their place among those that rounding counts. */
+typedef struct tg_depthwise_part {
+  tg_windows windows;
+  int64_t first[2], step[2]; /* rows, columns */
+  int64_t first_row, first_column;
+} tg_depthwise_part;
+
+/* Can a section read and write its tensors as they lie? And its section. depthwise.c */
+bool tg_depthwise_walks_views(tg_compile *c, const tg_kernel *kernel, const tg_depthwise_part *part);
+tg_status tg_depthwise_emit(tg_compile *c, const tg_kernel *kernel, const tg_depthwise_part *part);
+/* A section for several, whose results lie between each other; false: it does not fit, and nothing was emitted. `part`: what its
+ * windows read, all results. */
+bool tg_depthwise_emit_transposed(tg_compile *c, const tg_kernel *kernel, const tg_depthwise_part *part,
+                                  const tg_line_transposed *transposed, tg_status *out_status);
 
 /* `user` of the kernel from line buffers. */
 typedef struct tg_depthwise {

@@ -7,7 +7,7 @@
 
 int tg_line_columns(const tg_line_kernel *k, const tg_line_tiling *t, int64_t *out_offsets) {
   int count = 0;
-  const tg_windows *w = k->windows;
+  const tg_windows *w = tg_line_window_set(k, 0);
   for (uint32_t u = 0; u < t->unroll; u++)
     for (uint32_t q = 0; q < t->taps; q++) {
       int64_t offset = u * w->row_step[1] + q * w->tap_step[1];
@@ -38,7 +38,7 @@ int tg_line_result_stream(const tg_line_kernel *k, const tg_line_tiling *t, uint
 void tg_line_each_tap(const tg_line_kernel *k, const tg_line_tiling *t, tg_line_take *take, void *user) {
   int64_t offsets[TG_STREAMS];
   int columns = tg_line_columns(k, t, offsets);
-  const tg_windows *w = k->windows;
+  const tg_windows *w = tg_line_window_set(k, 0);
   for (int s = 0; s < columns; s++)
     for (uint32_t u = 0; u < t->unroll; u++)
       for (uint32_t q = 0; q < t->taps; q++)

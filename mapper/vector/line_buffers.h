@@ -42,6 +42,16 @@ typedef struct tg_line_tiling {
   double cycles;                     /* estimate, without the section's configuration */
 } tg_line_tiling;
 
+/* Results of a transposed window: of each remainder modulo `step`, rows by columns, those of windows of its own, one VOP after
+ * another from the same block. They lie between each other, those of a block as they leave; `windows` of the kernel are then all
+ * that these read, an element apart, and a block has step[0] x step[1] results for each of theirs. */
+typedef struct tg_line_transposed {
+  const tg_windows
+      *windows; /* [step[0] step[1]], of weights in the order in which they are loaded: the last one first */
+  int64_t step[2], rows; /* the latter: of results */
+  int64_t positions[2];  /* of the weights */
+} tg_line_transposed;
+
 /* The kernel: windows of one image, weights of their positions or none, what each result is made of them. */
 typedef struct tg_line_kernel {
   const tg_windows *windows;
@@ -49,6 +59,7 @@ typedef struct tg_line_kernel {
   const tg_dram_tensor *weights, *bias; /* [positions, channels], [channels]; or NULL */
   bool by_window; /* in place of the bias a number for each window, [rows, columns]: by streams only */
   int image_kind, result_kind, weights_kind, bias_kind;
+  const tg_line_transposed *transposed; /* or NULL; then nothing rounds, nor reduces, nor makes the image */
   const tg_node
       *rounds; /* whose key the microcode rounds results by, each with its pixel for row and its channel for
                             column (rndsr, with the number of the result for further rows); or NULL */
@@ -58,8 +69,11 @@ typedef struct tg_line_kernel {
   const struct tg_line_product *product; /* whose result the image is: it is not loaded; or NULL */
   const tg_dram_tensor *total;           /* what it makes */
   int total_kind;
-  /* Elements from image to image, row to row, pixel to pixel: of what may be views (kernel/view.h). */
-  int64_t image_stride[TG_LINE_DIMS], result_stride[TG_LINE_DIMS];
+  /* Elements from image to image, row to row, pixel to pixel: of what may be views (kernel/view.h); and to the first
+   * result. */
+  int64_t image_stride[TG_LINE_DIMS], result_stride[TG_LINE_DIMS], result_first;
+  bool dense; /* image and result, of which the results may be every so many pixels: streams walk them */
+  uint32_t first_row, first_column; /* of the places that `rounds` counts */
   /* Begins and writes the microcode: three segments, the second one of which is repeated. */
   void (*write)(const void *user, const struct tg_line_kernel *kernel, const tg_line_tiling *t, tg_mc *mc);
   /* The same in passes, two segments for each part (line_passes.h); NULL: there are none. */
@@ -101,6 +115,10 @@ bool tg_line_tile(tg_compile *c, const tg_line_kernel *kernel, tg_line_tilings *
 tg_status tg_emit_windows(tg_compile *c, const tg_kernel *kernel, const tg_line_kernel *lines,
                           const tg_stream_kernel *streamed);
 
+/* The same of a kernel that has no streams. False: no block fits, and nothing was emitted. */
+bool tg_emit_fitting_lines(tg_compile *c, const tg_kernel *kernel, const tg_line_kernel *lines,
+                           tg_status *out_status);
+
 /* ---- shared by these files ---- */
 
 /* Of a product in front: pixels; filters; sums; marks. Blocks of the image, with whose last part the weights come where
@@ -131,6 +149,24 @@ uint32_t tg_line_groups(const tg_line_tiling *t);
 uint32_t tg_line_loaded_columns(const tg_line_kernel *kernel, const tg_line_tiling *t);
 uint32_t tg_line_image_columns(const tg_line_kernel *kernel, const tg_line_tiling *t);
 uint32_t tg_line_image_rows(const tg_line_kernel *kernel, const tg_line_tiling *t);
+/* Results of a block; positions of weights; VOPs that make results, where there are no passes. */
+static inline int64_t tg_line_result_rows(const tg_line_kernel *k, const tg_line_tiling *t) {
+  return k->transposed ? t->rows * k->transposed->step[0] : t->rows;
+}
+static inline int64_t tg_line_result_columns(const tg_line_kernel *k, const tg_line_tiling *t) {
+  return k->transposed ? t->columns * k->transposed->step[1] : t->columns;
+}
+static inline int64_t tg_line_weights_positions(const tg_line_kernel *k) {
+  return k->transposed ? k->transposed->positions[0] * k->transposed->positions[1]
+                       : k->windows->taps[0] * k->windows->taps[1];
+}
+static inline int64_t tg_line_window_sets(const tg_line_kernel *k) {
+  return k->transposed ? k->transposed->step[0] * k->transposed->step[1] : 1;
+}
+/* Windows of VOP number `number` of these. */
+static inline const tg_windows *tg_line_window_set(const tg_line_kernel *k, int64_t number) {
+  return k->transposed ? &k->transposed->windows[number] : k->windows;
+}
 /* Channels of a block as they lie, in whole vectors, and flits of a position of a stream kind. */
 uint32_t tg_line_take_of(const tg_params *m, const tg_line_tiling *t);
 uint32_t tg_line_position(const tg_params *m, const tg_line_tiling *t, int kind);

@@ -16,6 +16,16 @@ static double streamed_cycles(tg_compile *c, const tg_line_kernel *lines, const 
   return c->m->dram_latency + tg_stream_cycles(c, streamed, words, 1 << 1);
 }
 
+/* Do the pixels of images, and these, follow each other? */
+static bool lies_densely(const tg_value *image, const int64_t *stride) {
+  int64_t dense = image->dims[3].size;
+  for (int d = 2; d >= 0; d--) {
+    if (stride[d] != dense) return false;
+    dense *= image->dims[d].size;
+  }
+  return true;
+}
+
 bool tg_line_set_strides(const tg_compile *c, const tg_node *root, const tg_value *image,
                          const tg_value *result, tg_line_kernel *out) {
   int64_t from[TG_MAX_RANK], to[TG_MAX_RANK];
@@ -23,18 +33,13 @@ bool tg_line_set_strides(const tg_compile *c, const tg_node *root, const tg_valu
     return false;
   memcpy(out->image_stride, from, sizeof out->image_stride);
   memcpy(out->result_stride, to, sizeof out->result_stride);
+  out->dense = lies_densely(tg_in(root, 0), from) && lies_densely(tg_out(root), to);
   return true;
 }
 
 /* Streamed windows walk pixels that follow each other. */
 static bool can_stream(const tg_line_kernel *lines) {
-  if (lines->totals || lines->product) return false;
-  const tg_windows *w = lines->windows;
-  int64_t channels = w->image->dims[3].size, row = w->image->dims[2].size * channels,
-          out_row = w->rows[1] * channels;
-  const int64_t *image = lines->image_stride, *result = lines->result_stride;
-  return image[2] == channels && image[1] == row && image[0] == w->image->dims[1].size * row &&
-         result[2] == channels && result[1] == out_row && result[0] == w->rows[0] * out_row;
+  return lines->dense && !lines->totals && !lines->product;
 }
 
 bool tg_line_walks_views(tg_compile *c, const tg_line_kernel *lines) {
@@ -98,6 +103,14 @@ static const tg_line_tiling *settle(const tg_compile *c, const tg_kernel *kernel
     chosen = &all->tiling[i];
   }
   return chosen;
+}
+
+bool tg_emit_fitting_lines(tg_compile *c, const tg_kernel *kernel, const tg_line_kernel *lines,
+                           tg_status *out_status) {
+  tg_line_tilings all;
+  if (!tg_line_tile(c, lines, &all)) return false;
+  *out_status = tg_emit_lines(c, kernel, lines, settle(c, kernel, lines, &all));
+  return true;
 }
 
 tg_status tg_emit_windows(tg_compile *c, const tg_kernel *kernel, const tg_line_kernel *lines,

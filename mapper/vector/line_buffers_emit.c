@@ -129,14 +129,15 @@ static void fill_store(const void *user, int port, uint32_t r, uint32_t col, tg_
   const tg_windows *w = e->k->windows;
   const tg_line_tiling *t = e->t;
   const int64_t *stride = e->k->result_stride;
-  int64_t channels = w->image->dims[3].size, take = take_of(e);
+  int64_t channels = w->image->dims[3].size, take = take_of(e), rows = tg_line_result_rows(e->k, t),
+          columns = tg_line_result_columns(e->k, t);
   tg_line_set_blocks(e, store, TG_LINE_TENSOR_RESULT, r * e->b.m->cols + col,
-                     (tg_line_digits){stride[0], t->rows * stride[1], t->columns * stride[2], take});
-  set_row(e, store, TG_LINE_TENSOR_RESULT, t->rows, t->columns, stride);
-  tg_line_set_steps(e, store, (tg_line_digits){.rows = t->rows}, (tg_line_digits){.channels = take});
+                     (tg_line_digits){stride[0], rows * stride[1], columns * stride[2], take});
+  set_row(e, store, TG_LINE_TENSOR_RESULT, (uint32_t)rows, (uint32_t)columns, stride);
+  tg_line_set_steps(e, store, (tg_line_digits){.rows = rows}, (tg_line_digits){.channels = take});
   if (is_joined(e)) store->x_inc[2] = store->x_inc[5] = 0;
   store->y_inc[3] = 1;
-  store->y_size = w->rows[0];
+  store->y_size = e->k->transposed ? e->k->transposed->rows : w->rows[0];
   store->x_size = channels;
   store->convert = e->k->result_kind == TG_STREAM_FP32 ? TG_CVT_32 : TG_CVT_16;
   store->take = t->drain_flits * (tg_flit_bytes(e->b.m) / tg_line_tensor_bytes(e, TG_LINE_TENSOR_RESULT));
@@ -266,7 +267,10 @@ tg_status tg_emit_lines(tg_compile *c, const tg_kernel *kernel, const tg_line_ke
   if (!allocate(&e)) return TG_INVALID; /* which says how many banks it needs */
   plan_egress(&e);
   for (int i = 0; i < TG_LINE_TENSORS; i++)
-    if (tg_line_tensor(&e, i)) e.entry[i] = tg_build_base(&e.b, tg_line_tensor(&e, i), 0, &e.residue[i]);
+    if (tg_line_tensor(&e, i)) {
+      int64_t first = i == TG_LINE_TENSOR_RESULT ? lines->result_first * tg_line_tensor_bytes(&e, i) : 0;
+      e.entry[i] = tg_build_base(&e.b, tg_line_tensor(&e, i), (uint64_t)first, &e.residue[i]);
+    }
   tg_status status = write_microcode(&e);
   if (status) {
     tg_diag_prefix(c->diag, "%s", name);

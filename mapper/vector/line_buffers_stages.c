@@ -24,7 +24,7 @@ static uint64_t image_positions(const tg_line_kernel *k, const tg_line_tiling *t
 void tg_line_plan_channels(const tg_params *m, const tg_line_kernel *k, const tg_line_tiling *t,
                            tg_channel_plan plans[TG_LINE_CHANNELS]) {
   uint64_t image = image_positions(k, t) * tg_line_position(m, t, k->image_kind),
-           positions = (uint64_t)(k->windows->taps[0] * k->windows->taps[1]), weights = 0;
+           positions = (uint64_t)tg_line_weights_positions(k), weights = 0;
   if (k->weights) weights += positions * tg_line_position(m, t, k->weights_kind);
   if (k->bias) weights += tg_line_position(m, t, k->bias_kind);
   uint64_t position = tg_line_position(m, t, k->result_kind),
@@ -57,8 +57,7 @@ static double weights_cycles(const tg_params *m, const tg_line_kernel *k, const 
   uint32_t take = tg_line_take_of(m, t);
   double cycles = 0;
   if (k->weights)
-    cycles += tg_line_port_cycles(m, k->weights, k->weights_kind,
-                                  (double)(k->windows->taps[0] * k->windows->taps[1]), take);
+    cycles += tg_line_port_cycles(m, k->weights, k->weights_kind, (double)tg_line_weights_positions(k), take);
   if (k->bias) cycles += tg_line_port_cycles(m, k->bias, k->bias_kind, 1, take);
   return cycles;
 }
@@ -101,8 +100,8 @@ void tg_line_list_stages(const tg_params *m, const tg_line_kernel *k, const tg_l
                   .seat = TG_UNIT_VX,
                   .rate = TG_RATE_STEP,
                   .nest = TG_NEST_BLOCKS,
-                  .slots =
-                      t->depth ? tg_line_passes(k, t) + (t->apart > 0) : 1, /* and those of a reduction */
+                  .slots = t->depth ? tg_line_passes(k, t) + (t->apart > 0)
+                                    : (uint32_t)tg_line_window_sets(k), /* and those of a reduction */
                   .cycles = tg_line_vop_cycles(m, k, t, words)};
   tg_stage_join(&blocks,
                 (tg_join){.channel = TG_LINE_IMAGE, .fills = true, .waits = TG_OF_ENDS, .posts = TG_OF_ENDS});

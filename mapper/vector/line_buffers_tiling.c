@@ -26,7 +26,8 @@ static bool set_drain_tiles(const tg_params *m, const tg_line_kernel *k, tg_line
            totals = tg_line_totals_flits(m, k, t);
   if (share <= totals) return false;
   share -= totals;
-  uint64_t units = (uint64_t)t->rows * t->columns * position / unit, most = share / unit;
+  uint64_t units = (uint64_t)(tg_line_result_rows(k, t) * tg_line_result_columns(k, t)) * position / unit,
+           most = share / unit;
   if (!most) return false;
   uint64_t drain_tiles = (units + most - 1) / most;
   if (drain_tiles >= 1 << 20) return false;
@@ -40,13 +41,15 @@ static bool fields_fit(const tg_params *m, const tg_line_kernel *k, const tg_lin
   const tg_windows *w = k->windows;
   uint64_t channels = (uint64_t)w->image->dims[3].size,
            taken = (uint64_t)tg_line_image_rows(k, t) * tg_line_loaded_columns(k, t) * tg_line_take_of(m, t),
-           stored = (uint64_t)t->rows * t->columns * tg_line_take_of(m, t),
-           weights = (uint64_t)(w->taps[0] * w->taps[1]) * tg_line_take_of(m, t),
+           stored =
+               (uint64_t)(tg_line_result_rows(k, t) * tg_line_result_columns(k, t)) * tg_line_take_of(m, t),
+           weights = (uint64_t)tg_line_weights_positions(k) * tg_line_take_of(m, t),
            vectors = (uint64_t)tg_line_finished_rows(t) *
                      (t->depth ? tg_line_row_parts(t) : tg_line_groups(t)) * t->vectors;
   if (k->totals && (uint64_t)tg_line_totals(k, t) * tg_line_take_of(m, t) > MOST_TAKEN) return false;
   return taken <= MOST_TAKEN && stored <= MOST_TAKEN && weights <= MOST_TAKEN && vectors <= MOST_TAKEN &&
          tg_pad_rows(m) - 1 <= MOST_STEP && (int64_t)t->rows * w->row_step[0] <= MOST_STEP &&
+         tg_line_result_rows(k, t) <= MOST_STEP &&
          (uint64_t)t->columns * (uint64_t)w->row_step[1] * channels < 1u << 23;
 }
 
@@ -166,6 +169,7 @@ static void consider(search *s, tg_line_tiling t, const int *own_words) {
   if (t.depth && !s->through) tg_line_choose_run(m, s->k, words, &t);
   if (t.depth && is_slower(s, &t, tg_line_passes_cycles(m, s->k, &t, words))) return;
   if (t.apart && t.run % t.apart) return;
+  if (s->k->transposed && !tg_line_is_dense(&t)) return;
   if (!totals_fit(s->k, &t) || !set_drain_tiles(m, s->k, &t) || !fields_fit(m, s->k, &t) ||
       !places_fit(m, s->k, &t) || !product_fits(s, &t) || !add_segments(s, &t, words))
     return;
@@ -283,6 +287,16 @@ static bool measure_totals(search *s) {
   return true;
 }
 
+/* Columns of a window that a VOP may take at once: those of all windows are the same for one microcode. */
+static int64_t taps_at_once(const tg_line_kernel *k) {
+  const tg_windows *first = tg_line_window_set(k, 0);
+  for (int64_t i = 1; i < tg_line_window_sets(k); i++) {
+    const tg_windows *w = tg_line_window_set(k, i);
+    if (w->taps[1] != first->taps[1] || w->tap_step[1] != first->tap_step[1]) return 1;
+  }
+  return tg_min(first->taps[1], TG_STREAMS + 1);
+}
+
 bool tg_line_tile(tg_compile *c, const tg_line_kernel *k, tg_line_tilings *out) {
   const tg_windows *w = k->windows;
   search s = {.c = c, .k = k};
@@ -293,11 +307,11 @@ bool tg_line_tile(tg_compile *c, const tg_line_kernel *k, tg_line_tilings *out) 
     return false;
   if (k->product) s.made = tg_line_measure_product(c, k);
   for (uint32_t u = 1; u <= MOST_UNROLLED; u++)
-    for (int all = 0; all < (w->taps[1] > 1 ? 2 : 1); all++) {
-      tg_line_tiling t = {.unroll = u, .taps = all ? (uint32_t)tg_min(w->taps[1], TG_STREAMS + 1) : 1};
+    for (int all = 0; all < (taps_at_once(k) > 1 ? 2 : 1); all++) {
+      tg_line_tiling t = {.unroll = u, .taps = all ? (uint32_t)taps_at_once(k) : 1};
       if (tg_line_result_stream(k, &t, u) <= TG_STREAMS) consider_unrolled(&s, &t);
     }
-  for (uint32_t u = 1; u <= MOST_UNROLLED; u++)
+  for (uint32_t u = 1; u <= MOST_UNROLLED && k->write_passes; u++)
     for (uint32_t apart = 0; apart <= MOST_APART; apart++) consider_passes(&s, u, apart);
   *out = s.all;
   for (int through = 0; through < 2; through++)

@@ -7,39 +7,49 @@ typedef tg_line_emission emission;
 
 /* ---- a VOP for all positions of a window ---- */
 
-static void set_streams(const emission *e, tg_vx_instr *vop) {
+/* Of window set number `set`, whose results lie between those of the others. */
+static void set_streams(const emission *e, tg_vx_instr *vop, int64_t set) {
   const tg_line_kernel *k = e->k;
   const tg_line_tiling *t = e->t;
-  const tg_windows *w = k->windows;
+  const tg_windows *w = tg_line_window_set(k, set), *all = k->windows;
   const tg_params *m = e->b.m;
-  int64_t offsets[TG_STREAMS], pixel = tg_line_position(m, t, k->image_kind),
-                               row = tg_line_image_columns(k, t) * pixel, weights = 0;
+  int64_t offsets[TG_STREAMS],
+      pixel = tg_line_position(m, t, k->image_kind), row = tg_line_image_columns(k, t) * pixel, weights = 0,
+      first = 0, channels = all->image->dims[3].size, step[2] = {1, 1}, position[2] = {w->taps[1], 1};
+  int64_t origin = (w->origin[0] - all->origin[0]) * row + (w->origin[1] - all->origin[1]) * pixel;
   int columns = tg_line_columns(k, t, offsets);
   for (int i = 0; i < columns; i++) {
-    tg_stream *s =
-        tg_line_set_stream(e, vop, i, k->image_kind, &e->channels[TG_LINE_IMAGE].ring, offsets[i] * pixel);
+    tg_stream *s = tg_line_set_stream(e, vop, i, k->image_kind, &e->channels[TG_LINE_IMAGE].ring,
+                                      origin + offsets[i] * pixel);
     s->row[0] = w->row_step[0] * row;
     s->row[1] = t->unroll * w->row_step[1] * pixel;
     s->j[0] = w->tap_step[0] * row;
     s->j[1] = w->tap_step[1] * pixel;
   }
   if (k->weights) weights = tg_line_position(m, t, k->weights_kind);
+  if (k->transposed) {
+    first = w->weight_first / channels;
+    for (int d = 0; d < 2; d++) position[d] = w->weight_step[d] / channels;
+  }
   for (uint32_t q = 0; k->weights && q < t->taps; q++) {
-    tg_stream *s = tg_line_set_stream(e, vop, tg_line_weights_stream(k, t, q), k->weights_kind,
-                                      &e->channels[TG_LINE_WEIGHTS].ring, q * weights);
-    s->j[0] = w->taps[1] * weights;
-    s->j[1] = weights;
+    tg_stream *s =
+        tg_line_set_stream(e, vop, tg_line_weights_stream(k, t, q), k->weights_kind,
+                           &e->channels[TG_LINE_WEIGHTS].ring, (first + q * position[1]) * weights);
+    for (int d = 0; d < 2; d++) s->j[d] = position[d] * weights;
   }
   if (k->bias)
     (void)tg_line_set_stream(e, vop, tg_line_bias_stream(k, t), k->bias_kind,
-                             &e->channels[TG_LINE_WEIGHTS].ring, w->taps[0] * w->taps[1] * weights);
-  int64_t result = tg_line_position(m, t, k->result_kind);
+                             &e->channels[TG_LINE_WEIGHTS].ring, tg_line_weights_positions(k) * weights);
+  for (int d = 0; d < 2 && k->transposed; d++) step[d] = k->transposed->step[d];
+  int64_t result = tg_line_position(m, t, k->result_kind),
+          result_row = tg_line_groups(t) * t->unroll * step[1] * result;
+  first = set / step[1] * result_row + set % step[1] * result;
   for (uint32_t u = 0; u < t->unroll; u++) {
     tg_stream *s = tg_line_set_stream(e, vop, tg_line_result_stream(k, t, u), k->result_kind,
-                                      &e->ports[0].buffer, u * result);
+                                      &e->ports[0].buffer, first + u * step[1] * result);
     s->store = 1;
-    s->row[0] = tg_line_groups(t) * t->unroll * result;
-    s->row[1] = t->unroll * result;
+    s->row[0] = step[0] * result_row;
+    s->row[1] = t->unroll * step[1] * result;
   }
 }
 
@@ -72,8 +82,8 @@ static void set_places(const emission *e, tg_vx_instr *vop, uint32_t r, uint32_t
     return;
   }
   place first = place_of(e, tile), next = place_of(e, tile + tg_tiles(m));
-  vop->sr_row = (uint32_t)first.pixel;
-  vop->sr_col = (uint32_t)first.channel;
+  vop->sr_row = e->k->first_row + (uint32_t)first.pixel;
+  vop->sr_col = e->k->first_column + (uint32_t)first.channel;
   vop->sr_row_delta[0] = t->blocks[1] > 1 ? (uint32_t)(rows * columns) : 0;
   vop->sr_row_delta[1] = t->rounds > 1 ? (uint32_t)(next.pixel - first.pixel) : 0;
 }
@@ -88,15 +98,15 @@ static void set_rounding(const emission *e, tg_vx_instr *vop, uint32_t r, uint32
   vop->sr_col_row[2] = tg_lanes(e->b.m);
 }
 
-static tg_instr *push_windows(const emission *e, tg_queue *queue, uint32_t r, uint32_t col) {
+static tg_instr *push_windows(const emission *e, tg_queue *queue, int64_t set, uint32_t r, uint32_t col) {
   const tg_line_tiling *t = e->t;
   tg_instr *in = tg_line_push_vop(e, queue, &e->microcode[0]);
   tg_vx_instr *vop = &in->vx;
   vop->row_count[1] = tg_line_groups(t);
   vop->rows = vop->row_count[0] * vop->row_count[1] * vop->row_count[2];
-  vop->j_count[0] = e->k->windows->taps[0];
-  vop->j_count[1] = e->k->windows->taps[1] / t->taps;
-  set_streams(e, vop);
+  vop->j_count[0] = tg_line_window_set(e->k, set)->taps[0];
+  vop->j_count[1] = tg_line_window_set(e->k, set)->taps[1] / t->taps;
+  set_streams(e, vop, set);
   if (e->k->rounds) set_rounding(e, vop, r, col);
   return in;
 }
@@ -278,7 +288,7 @@ void tg_line_emit_vops(const emission *e, const tg_stage *stage, tg_queue *queue
     else if (i + apart == own && apart)
       at.in = push_finish(e, queue);
     else
-      at.in = e->t->depth ? push_pass(e, queue, i - made) : push_windows(e, queue, r, col);
+      at.in = e->t->depth ? push_pass(e, queue, i - made) : push_windows(e, queue, i - made, r, col);
     if (i < made) tg_stage_meet(stage, e->channels, UINT64_C(1) << TG_LINE_MULTIPLIED, &at);
     for (size_t n = 0; n < sizeof used / sizeof *used; n++) {
       at.first = i == used[n].first;

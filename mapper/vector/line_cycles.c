@@ -21,7 +21,8 @@ double tg_line_positions_cycles(const tg_params *m, const tg_line_kernel *k, con
 }
 
 double tg_line_store_cycles(const tg_params *m, const tg_line_kernel *k, const tg_line_tiling *t) {
-  return tg_line_positions_cycles(m, k, t, k->result, k->result_kind, t->rows, t->columns);
+  return tg_line_positions_cycles(m, k, t, k->result, k->result_kind, (uint32_t)tg_line_result_rows(k, t),
+                                  (uint32_t)tg_line_result_columns(k, t));
 }
 
 /* What a reduction of results makes leaves behind these, in a context of its own. */
@@ -39,14 +40,17 @@ int tg_line_segments(const tg_line_kernel *k, const tg_line_tiling *t) {
 
 double tg_line_vop_cycles(const tg_params *m, const tg_line_kernel *k, const tg_line_tiling *t,
                           const int *words) {
-  const tg_windows *w = k->windows;
   double totals = words ? tg_line_totals_cycles(m, k, t, words + tg_line_segments(k, t)) : 0;
   if (words && k->product) totals += t->made_cycles;
   if (words && t->depth) return totals + tg_line_passes_cycles(m, k, t, words);
   uint32_t depth = m->fma_latency;
-  double repeats = (double)(w->taps[0] * w->taps[1]) / t->taps,
-         vectors = (double)tg_div_up((int64_t)t->rows * tg_line_groups(t) * t->vectors, depth) * depth;
-  return words ? totals + vectors * (words[0] + repeats * words[1] + words[2]) + 2.0 * depth + 2 : 0;
+  double vectors = (double)tg_div_up((int64_t)t->rows * tg_line_groups(t) * t->vectors, depth) * depth;
+  for (int64_t i = 0; words && i < tg_line_window_sets(k); i++) {
+    const tg_windows *w = tg_line_window_set(k, i);
+    double repeats = (double)(w->taps[0] * w->taps[1]) / t->taps;
+    totals += vectors * (words[0] + repeats * words[1] + words[2]) + 2.0 * depth + 2;
+  }
+  return totals;
 }
 
 void tg_line_join_results(const tg_line_kernel *k, tg_stage *vop) {

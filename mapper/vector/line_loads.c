@@ -100,6 +100,20 @@ void tg_line_walk_rows(const emission *e, tg_agcu_instr *load, int number, int64
   load->x_size = rows * channels;
 }
 
+/* Positions of a window, of which neighbours may lie apart in the weights, or the other way round; what lies behind the last
+ * channel is out of bounds. */
+static void walk_positions(const emission *e, tg_agcu_instr *load) {
+  const tg_windows *w = e->k->windows;
+  int64_t bytes = tg_line_tensor_bytes(e, TG_LINE_TENSOR_WEIGHTS);
+  for (int d = 0; d < 2; d++) {
+    load->k_radix[d] = e->k->transposed ? e->k->transposed->positions[d] : w->taps[d];
+    load->stride[3 + d] = w->weight_step[d] * bytes;
+  }
+  load->offset += w->weight_first * bytes;
+  load->x_inc[4] = 0;
+  load->x_size = w->image->dims[3].size;
+}
+
 tg_instr *tg_line_load_weights(const emission *e, tg_queue *queue, int number, uint32_t tile, int64_t mask) {
   const tg_windows *w = e->k->windows;
   const tg_params *m = e->b.m;
@@ -112,11 +126,12 @@ tg_instr *tg_line_load_weights(const emission *e, tg_queue *queue, int number, u
     kind = i == TG_LINE_TENSOR_WEIGHTS ? e->k->weights_kind
            : i == TG_LINE_TENSOR_BIAS  ? e->k->bias_kind
                                        : e->k->product->bias_kind;
-    rows = i == TG_LINE_TENSOR_WEIGHTS ? w->taps[0] * w->taps[1] : 1;
+    rows = i == TG_LINE_TENSOR_WEIGHTS ? tg_line_weights_positions(e->k) : 1;
     flits = (uint32_t)rows * tg_line_position(m, e->t, kind);
   }
   tg_buffer to = tg_buffer_part(m, &e->channels[TG_LINE_WEIGHTS].ring, first, flits);
   tg_instr *in = tg_line_push_load(e, queue, tg_stream_convert(tg_line_tensor(e, number), kind), &to, mask);
   tg_line_walk_rows(e, &in->agcu, number, rows, tile);
+  if (number == TG_LINE_TENSOR_WEIGHTS && !tg_windows_weights_follow(w)) walk_positions(e, &in->agcu);
   return in;
 }

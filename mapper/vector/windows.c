@@ -8,6 +8,7 @@ void tg_windows_adjust(const void *user, int input, tg_agcu_instr *load) {
     load->k_radix[d] = w->taps[d];
     load->stride[3 + d] = w->weight_step[d] * load->stride[5];
   }
+  if (input == 1) load->offset += w->weight_first * load->stride[5];
   if (input >= w->inputs) return;
   int64_t channels = w->image->dims[3].size, row = w->image->dims[2].size * channels,
           bytes = load->stride[5]; /* of an element */

@@ -13,9 +13,16 @@ typedef struct tg_windows {
   int64_t rows[2]; /* of the kernel's output, by image row and column */
   int64_t taps[2], origin[2], tap_step[2], row_step[2];
   int64_t fill[TG_STREAMS];
-  int64_t weight_step[2]; /* elements from position to position of a depthwise convolution's weights */
-  int inputs;             /* the first ones that are images of this kind; number 1 may be weights */
+  /* Of a depthwise convolution's weights: elements to those of the first position, and from position to position. */
+  int64_t weight_first, weight_step[2];
+  int inputs; /* the first ones that are images of this kind; number 1 may be weights */
 } tg_windows;
+
+/* Do the weights of a window's positions lie one after the other, from the first on? */
+static inline bool tg_windows_weights_follow(const tg_windows *w) {
+  int64_t channels = w->image->dims[3].size;
+  return !w->weight_first && w->weight_step[1] == channels && w->weight_step[0] == w->taps[1] * channels;
+}
 
 /* Those that a pool, or a convolution of one channel a group, takes of its image. */
 tg_windows tg_windows_forward(const tg_node *node);

@@ -339,6 +339,14 @@ static void multiplies(const char *text, double macs, double share) {
   takes_its_bytes(text, macs / 256 * 128, share);
 }
 
+/* Blocks are loaded once for the pixels of all remainders. */
+TG_TEST(line_buffers, a_transposed_convolution_takes_its_bytes) {
+  takes_its_bytes(IN_ORDER("1,64,64,64",
+                           "const %w: f32[64,1,4,4] = seeded(1, 0.3)\n%y = ConvTranspose(%x, %w) group=64 "
+                           "kernel_shape=[4,4] strides=[2,2] pads=[1,1,1,1] @2\n"),
+                  4.0 * 5 * 64 * 64 * 64, 0.85);
+}
+
 TG_TEST(line_buffers, pixels_meet_all_positions_of_a_row) {
   multiplies(IN_ORDER("1,28,28,96", "const %w: f32[96,1,7,7] = seeded(1, 0.3)\n%y = Conv(%x, %w) "
                                     "kernel_shape=[7,7] pads=[3,3,3,3] group=96 @2\n"),
