@@ -1,155 +1,16 @@
-/* Resize in any mode, a dimension at a time: each element of the result is a sum of neighbours along the dimension, a product with a
- * matrix of their weights; or, in mode nearest, one of them. */
+/* Resize in any mode: each element of the result is a sum of neighbours along the dimensions (interpolate.h), or, of very many, as
+ * where an image becomes smaller without gaps, a product with a matrix of their weights; or, in mode nearest, one of them. */
+#include "frontend/decompose/resize.h"
 #include "frontend/base/math.h"
 #include "frontend/decompose/compose.h"
+#include "frontend/decompose/interpolate.h"
 
 #include <inttypes.h>
 #include <math.h>
-#include <stdlib.h>
 #include <string.h>
 
-enum { MOST_SIZE = 1 << 14 };
-
-typedef struct axis_plan {
-  int64_t from, to; /* sizes */
-  double scale;
-  bool given;    /* the scale, in FP32: else it is the quotient of sizes */
-  double roi[2]; /* of tf_crop_and_resize */
-} axis_plan;
-
-typedef struct resize {
-  const tg_node *node;
-  const char *mode, *coordinates, *nearest;
-  bool antialias, exclude;
-  double cubic;
-} resize;
-
-static const char *text_or(const tg_node *node, tg_attr_key key, const char *standard) {
-  const char *text = tg_attr_text(node, key);
-  return *text ? text : standard;
-}
-
-static bool is(const char *a, const char *b) { return !strcmp(a, b); }
-
-static bool crops(const resize *r) { return is(r->coordinates, "tf_crop_and_resize"); }
-
-/* x / scale - less: of a scale that is given in FP32 operations, of which 3 / 0.6 is 5, as ONNX Runtime and PyTorch have it. */
-static double unscaled(const axis_plan *p, double x, double less) {
-  if (!p->given) return x / p->scale - less;
-  float quotient = (float)x / (float)p->scale;
-  return (double)(quotient - (float)less);
-}
-
-/* Where element i of the result lies among the elements of the data. */
-static double source(const resize *r, const axis_plan *p, int64_t i) {
-  double width = p->scale * (double)p->from, x = (double)i, last = (double)(p->from - 1);
-  if (is(r->coordinates, "align_corners")) return width == 1 ? 0 : x * last / (width - 1);
-  if (is(r->coordinates, "asymmetric")) return unscaled(p, x, 0);
-  if (is(r->coordinates, "tf_half_pixel_for_nn")) return unscaled(p, x + 0.5, 0);
-  if (crops(r))
-    return p->roi[0] * last + (width == 1 ? (p->roi[1] - p->roi[0]) * last / 2
-                                          : x * (p->roi[1] - p->roi[0]) * last / (width - 1));
-  if (is(r->coordinates, "pytorch_half_pixel") && p->to == 1) return 0;
-  if (is(r->coordinates, "half_pixel_symmetric")) /* from the middle of both, which so is exact */
-    return unscaled(p, x + 0.5 - (double)p->to / 2, 0) + (double)p->from / 2 - 0.5;
-  return unscaled(p, x + 0.5, 0.5);
-}
-
-static tg_status check_modes(const resize *r, tg_diag *diag) {
-  static const char *const known[] = {"half_pixel",           "align_corners",      "asymmetric",
-                                      "half_pixel_symmetric", "pytorch_half_pixel", "tf_crop_and_resize",
-                                      "tf_half_pixel_for_nn"};
-  bool found = false;
-  for (size_t i = 0; i < sizeof known / sizeof *known; i++) found |= is(r->coordinates, known[i]);
-  if (!found)
-    return tg_fail(diag, TG_INVALID, "coordinate_transformation_mode \"%s\" is not known", r->coordinates);
-  if (!is(r->mode, "nearest") && !is(r->mode, "linear") && !is(r->mode, "cubic"))
-    return tg_fail(diag, TG_INVALID, "mode \"%s\" is not known", r->mode);
-  if (is(r->mode, "nearest") && !is(r->nearest, "floor") && !is(r->nearest, "ceil") &&
-      !is(r->nearest, "round_prefer_floor") && !is(r->nearest, "round_prefer_ceil"))
-    return tg_fail(diag, TG_INVALID, "nearest_mode \"%s\" is not known", r->nearest);
-  return TG_OK;
-}
-
-/* --- sizes --- */
-
-static tg_status read_axes(const tg_node *node, int rank, int *out_axes, int *out_count, tg_diag *diag) {
-  int count;
-  const int64_t *given = tg_attr_ints(node, TG_ATTR_AXES, &count);
-  *out_count = count ? count : rank;
-  for (int i = 0; i < *out_count; i++) {
-    int64_t axis = count ? given[i] : i;
-    if (count > rank || axis < -rank || axis >= rank)
-      return tg_fail(diag, TG_INVALID, "axis %" PRId64 " is outside rank %d", axis, rank);
-    out_axes[i] = (int)(axis < 0 ? axis + rank : axis);
-  }
-  return TG_OK;
-}
-
-static bool is_list(const tg_value *value, int count) {
-  return tg_is_constant(value) && value->rank == 1 && value->dims[0].size == count;
-}
-
-/* The same scale for all axes: the smallest or largest that sizes ask for. */
-static tg_status keep_ratio(const tg_node *node, axis_plan *plans, const int *axes, int count,
-                            tg_diag *diag) {
-  const char *policy = text_or(node, TG_ATTR_KEEP_ASPECT_RATIO_POLICY, "stretch");
-  if (is(policy, "stretch")) return TG_OK;
-  bool smallest = is(policy, "not_larger");
-  if (!smallest && !is(policy, "not_smaller"))
-    return tg_fail(diag, TG_INVALID, "keep_aspect_ratio_policy \"%s\" is not known", policy);
-  double scale = plans[axes[0]].scale;
-  for (int i = 1; i < count; i++) {
-    double other = plans[axes[i]].scale;
-    scale = smallest ? fmin(scale, other) : fmax(scale, other);
-  }
-  for (int i = 0; i < count; i++) {
-    plans[axes[i]].scale = scale;
-    plans[axes[i]].to = (int64_t)floor(scale * (double)plans[axes[i]].from + 0.5);
-  }
-  return TG_OK;
-}
-
-/* One axis_plan a dimension: sizes before and after, the scale that coordinates are mapped by, and the region that tf_crop_and_resize
- * reads. Scales decide sizes, rounded down, or sizes decide scales, keep_aspect_ratio_policy then both; dimensions that `axes`
- * does not name stay. */
-static tg_status plan(const resize *r, axis_plan *plans, int *axes, int *count, tg_diag *diag) {
-  const tg_node *node = r->node;
-  const tg_value *x = tg_in(node, 0), *roi = node->input_count > 2 ? tg_in(node, 1) : NULL,
-                 *scales = tg_in(node, node->input_count > 2 ? 2 : 1), *sizes = tg_in(node, 3);
-  if (read_axes(node, x->rank, axes, count, diag)) return TG_INVALID;
-  if (scales && tg_is_constant(scales) && !tg_value_elements(scales)) scales = NULL;
-  if (!is_list(scales ? scales : sizes, *count))
-    return tg_fail(diag, TG_INVALID, "neither scales nor sizes are constant, one for each of %d dimensions",
-                   *count);
-  for (int d = 0; d < x->rank; d++)
-    plans[d] = (axis_plan){x->dims[d].size, x->dims[d].size, 1, false, {0, 1}};
-  for (int i = 0; i < *count; i++) {
-    axis_plan *p = &plans[axes[i]];
-    if (scales) {
-      p->scale = (double)tg_load_f32(scales->data, scales->dtype, (size_t)i);
-      p->given = true;
-      p->to = p->scale > 0 && p->scale < 1 << 20 ? (int64_t)((float)p->scale * (float)p->from) : 0;
-    } else {
-      p->to = tg_load_i64(sizes->data, sizes->dtype, (size_t)i);
-      p->scale = (double)p->to / (double)p->from;
-    }
-    if (!crops(r)) continue;
-    if (!is_list(roi, 2 * *count)) return tg_fail(diag, TG_INVALID, "roi is not constant");
-    for (int e = 0; e < 2; e++)
-      p->roi[e] = (double)tg_load_f32(roi->data, roi->dtype, (size_t)i + (size_t)e * (size_t)*count);
-  }
-  if (!scales && keep_ratio(node, plans, axes, *count, diag)) return TG_INVALID;
-  for (int i = 0; i < *count; i++) {
-    const axis_plan *p = &plans[axes[i]];
-    bool same = p->from == p->to;
-    if (!(p->scale > 0 || (!p->from && !p->to)) || (p->to && !p->from) ||
-        (!same && (p->from > MOST_SIZE || p->to > MOST_SIZE)))
-      return tg_fail(diag, TG_INVALID, "dimension %d of %" PRId64 " to %" PRId64 " is not supported", axes[i],
-                     p->from, p->to);
-  }
-  return TG_OK;
-}
+enum { FEW_CHANNELS = 8 };
+#define FAR 0x1p30 /* from the data: neither weights nor elements change beyond */
 
 /* --- weights --- */
 
@@ -159,16 +20,19 @@ static double cubic(double a, double x) {
   return x < 2 ? ((a * x - 5 * a) * x + 8 * a) * x - 4 * a : 0;
 }
 
-static int64_t nearest(const resize *r, double x) {
-  return (int64_t)(is(r->nearest, "floor")               ? floor(x)
-                   : is(r->nearest, "ceil")              ? ceil(x)
-                   : is(r->nearest, "round_prefer_ceil") ? floor(x + 0.5)
-                                                         : ceil(x - 0.5));
+static int64_t nearest(const tg_resize *r, double x) {
+  return (int64_t)(!strcmp(r->nearest, "floor")               ? floor(x)
+                   : !strcmp(r->nearest, "ceil")              ? ceil(x)
+                   : !strcmp(r->nearest, "round_prefer_ceil") ? floor(x + 0.5)
+                                                              : ceil(x - 0.5));
 }
 
-/* Column i of a matrix [from, to]: weights of the neighbours of x, which is beyond `first` by at most 1. */
-static void weigh(const resize *r, const axis_plan *p, double x, float *column) {
-  bool linear = is(r->mode, "linear");
+/* What element i of the result, which lies at x, is a sum of: calls take(user, position, weight) for each neighbour of x in order,
+ * which may lie beyond the ends of the data, and have no weight. */
+static void each_weight(const tg_resize *r, const tg_resize_axis *p, double x,
+                        void (*take)(void *user, int64_t position, double weight), void *user) {
+  bool linear = tg_resize_is(r, "linear");
+  x = fmin(fmax(x, -FAR), FAR);
   double narrow = r->antialias ? fmin(p->scale, 1) : 1, first = ceil(x) - 1, ratio = x - first, sum = 0;
   int64_t begin = (int64_t)floor((linear ? -1 : -2) / narrow) + 1, end = 2 - begin;
   if (linear) end = begin + 2 - 2 * begin;
@@ -179,18 +43,17 @@ static void weigh(const resize *r, const axis_plan *p, double x, float *column) 
       int64_t at = (int64_t)first + k;
       if (r->exclude && (at < 0 || at >= p->from)) continue;
       if (pass)
-        column[tg_clamp(at, 0, p->from - 1) * p->to] +=
-            (float)(r->antialias || r->exclude ? weight / sum : weight);
+        take(user, at, r->antialias || r->exclude ? weight / sum : weight);
       else
         sum += weight;
     }
 }
 
-static tg_value *chosen(tg_build *b, const resize *r, const axis_plan *p, tg_value *x, int axis) {
+static tg_value *chosen(tg_build *b, const tg_resize *r, const tg_resize_axis *p, tg_value *x, int axis) {
   tg_value *indices = tg_build_made(b, TG_I64, 1, &p->to);
   if (b->failed) return indices;
   for (int64_t i = 0; i < p->to; i++)
-    ((int64_t *)indices->data)[i] = tg_clamp(nearest(r, source(r, p, i)), 0, p->from - 1);
+    ((int64_t *)indices->data)[i] = tg_clamp(nearest(r, tg_resize_place(r, p, i)), 0, p->from - 1);
   tg_value *operands[] = {x, indices};
   tg_node *gather = tg_graph_add_node(b->graph, TG_OP_GATHER, b->name, operands, 2, b->before, -1);
   tg_attr_set_int(gather, TG_ATTR_AXIS, axis);
@@ -198,7 +61,7 @@ static tg_value *chosen(tg_build *b, const resize *r, const axis_plan *p, tg_val
 }
 
 /* The one element that there is. */
-static tg_value *repeated(tg_build *b, const axis_plan *p, tg_value *x, int axis) {
+static tg_value *repeated(tg_build *b, const tg_resize_axis *p, tg_value *x, int axis) {
   int64_t sizes[TG_MAX_RANK];
   if (b->failed) return x;
   tg_value_sizes(x, sizes);
@@ -206,23 +69,79 @@ static tg_value *repeated(tg_build *b, const axis_plan *p, tg_value *x, int axis
   return tg_build_expand(b, x, x->rank, sizes);
 }
 
-static tg_value *weighed(tg_build *b, const resize *r, const axis_plan *p, tg_value *x, int axis) {
+typedef struct column {
+  float *at;
+  int64_t from, step;
+} column;
+
+static void add_to_column(void *user, int64_t position, double weight) {
+  const column *c = user;
+  c->at[tg_clamp(position, 0, c->from - 1) * c->step] += (float)weight;
+}
+
+static tg_value *weighed(tg_build *b, const tg_resize *r, const tg_resize_axis *p, tg_value *x, int axis) {
   tg_value *weights = tg_build_made(b, TG_F32, 2, (int64_t[]){p->from, p->to});
   if (b->failed) return weights;
-  for (int64_t i = 0; i < p->to; i++) weigh(r, p, source(r, p, i), (float *)weights->data + i);
+  for (int64_t i = 0; i < p->to; i++) {
+    column c = {(float *)weights->data + i, p->from, p->to};
+    each_weight(r, p, tg_resize_place(r, p, i), add_to_column, &c);
+  }
   tg_value *rows = tg_build_move(b, x, axis, x->rank - 1);
-  return tg_build_move(b, tg_build_matmul(b, f32(b, rows), weights), x->rank - 1, axis);
+  return tg_build_move(b, tg_build_matmul(b, rows, weights), x->rank - 1, axis);
+}
+
+/* ---- neighbours ---- */
+
+typedef struct terms {
+  int64_t first, last;
+  bool any;
+  double *weights; /* NULL: they are counted */
+} terms;
+
+static void take_term(void *user, int64_t position, double weight) {
+  terms *t = user;
+  if (weight == 0 && !t->weights) return;
+  if (t->weights) {
+    if (position >= t->first && position <= t->last) t->weights[position - t->first] = weight;
+    return;
+  }
+  if (!t->any) t->first = position;
+  t->last = position;
+  t->any = true;
+}
+
+/* False: they are very many. */
+static bool find_neighbours(tg_arena *arena, const tg_resize *r, const tg_resize_axis *p,
+                            tg_neighbours *out) {
+  *out = (tg_neighbours){.from = p->from, .to = p->to, .terms = 1};
+  out->first = TG_NEW_ARRAY(arena, int64_t, (size_t)p->to);
+  int64_t most = 1;
+  for (int64_t i = 0; i < p->to; i++) {
+    terms t = {0};
+    each_weight(r, p, tg_resize_place(r, p, i), take_term, &t);
+    out->first[i] = t.first;
+    most = tg_max(most, t.last - t.first + 1);
+  }
+  if (most > TG_MOST_NEIGHBOURS) return false;
+  out->terms = (int)most;
+  out->weights = TG_NEW_ARRAY(arena, double, (size_t)(p->to * most));
+  for (int64_t i = 0; i < p->to; i++) {
+    terms t = {.first = out->first[i], .last = out->first[i] + most - 1, .weights = out->weights + i * most};
+    each_weight(r, p, tg_resize_place(r, p, i), take_term, &t);
+  }
+  return true;
 }
 
 /* What lies outside of the data where it is cropped. */
-static tg_value *extrapolated(tg_build *b, const resize *r, const axis_plan *p, tg_value *y, int axis) {
+static tg_value *extrapolated(tg_build *b, const tg_resize *r, const tg_resize_axis *p, tg_value *y,
+                              int axis) {
   int64_t sizes[TG_MAX_RANK];
   bool any = false;
   for (int d = 0; d < y->rank; d++) sizes[d] = d == axis ? p->to : 1;
   tg_value *outside = tg_build_made(b, TG_BOOL, y->rank, sizes);
   if (b->failed) return outside;
   for (int64_t i = 0; i < p->to; i++) {
-    double x = source(r, p, i);
+    double x = tg_resize_place(r, p, i);
     any |= ((uint8_t *)outside->data)[i] = x < 0 || x > (double)(p->from - 1);
   }
   tg_value *value =
@@ -230,43 +149,144 @@ static tg_value *extrapolated(tg_build *b, const resize *r, const axis_plan *p, 
   return any ? tg_build_cast(b, tg_build_where(b, outside, value, y), y->dtype) : y;
 }
 
-static tg_value *of_nothing(tg_build *b, const tg_value *x, const axis_plan *plans) {
+static tg_value *of_nothing(tg_build *b, const tg_value *x, const tg_resize_axis *axes) {
   int64_t sizes[TG_MAX_RANK];
-  for (int d = 0; d < x->rank; d++) sizes[d] = plans[d].to;
+  for (int d = 0; d < x->rank; d++) sizes[d] = axes[d].to;
   return tg_build_made(b, x->dtype, x->rank, sizes);
 }
 
+/* ---- all dimensions ---- */
+
+static bool changes(const tg_resize *r, const tg_resize_axis *p) {
+  return p->from != p->to || p->scale != 1 || (tg_resize_crops(r) && (p->roi[0] != 0 || p->roi[1] != 1));
+}
+
+static tg_value *along(tg_build *b, const tg_resize *r, const tg_resize_axis *p, tg_value *x, int axis) {
+  tg_neighbours n;
+  if (p->from == 1 && !tg_resize_is(r, "cubic")) /* there is nothing between one element and itself */
+    return repeated(b, p, x, axis);
+  if (tg_resize_is(r, "nearest")) return chosen(b, r, p, x, axis);
+  if (!find_neighbours(b->graph->arena, r, p, &n)) return weighed(b, r, p, x, axis);
+  if (axis + 1 < x->rank) return tg_interpolate(b, &n, x, axis);
+  if (!axis) return tg_build_drop(b, tg_interpolate(b, &n, tg_build_insert(b, x, 1), 0), 1);
+  int beside = x->rank > 2 && x->dims[1].size >= FEW_CHANNELS ? 1 : axis - 1;
+  return tg_build_move(b, tg_interpolate(b, &n, tg_build_move(b, x, beside, axis), axis - 1), axis, beside);
+}
+
+/* Of sums the last dimension first, for which vectors are to be moved: there is less to move as long as the others are small. */
+static tg_value *each_along(tg_build *b, const tg_resize *r, const tg_resize_axis *axes, tg_value *x) {
+  tg_value *y = x;
+  int first = tg_resize_is(r, "nearest") ? 0 : x->rank - 1;
+  for (int i = 0; i < x->rank && !b->failed; i++) {
+    int d = (first + i) % x->rank;
+    if (!changes(r, &axes[d])) continue;
+    y = along(b, r, &axes[d], y, d);
+    if (tg_resize_crops(r)) y = extrapolated(b, r, &axes[d], y, d);
+  }
+  return y;
+}
+
+/* An image [N, C, ..] of one or two dimensions with regular weights; what is so resized stays as it is. */
+static tg_value *as_plane(tg_build *b, const tg_resize *r, tg_resize_axis *axes, tg_value *x) {
+  const bool line = x->rank == 3;
+  tg_neighbours own[2];
+  const tg_neighbours *n[2] = {NULL, NULL};
+  tg_value *y = line ? tg_build_insert(b, x, 2) : x;
+  for (int d = 0; d < x->rank - 2; d++) {
+    const tg_resize_axis *p = &axes[2 + d];
+    int at = d + line;
+    if (changes(r, p) && p->from > 1 && !tg_resize_crops(r) &&
+        find_neighbours(b->graph->arena, r, p, &own[at]))
+      n[at] = &own[at];
+  }
+  bool both = n[0] && n[1] && tg_interpolate_plane(b, n, y, &y), any = both;
+  for (int d = 0; d < 2; d++) {
+    const tg_neighbours *one[2] = {d ? NULL : n[0], d ? n[1] : NULL};
+    if (!n[d] || (!both && !tg_interpolate_plane(b, one, y, &y))) continue;
+    axes[2 + d - line] = (tg_resize_axis){n[d]->to, n[d]->to, 1, false, {0, 1}};
+    any = true;
+  }
+  if (!any) return x;
+  return line && !b->failed ? tg_build_drop(b, y, 2) : y;
+}
+
+/* The dimension of channels, beside those that change; -1: there is none. */
+static int channels_of(const tg_resize *r, const tg_value *x, const tg_resize_axis *axes) {
+  bool second = x->rank > 2, last = x->rank > 2;
+  for (int d = 0; d < x->rank; d++) {
+    bool changed = changes(r, &axes[d]);
+    second = second && (d > 1 || !changed);
+    last = last && ((d > 0 && d < x->rank - 1) || !changed);
+  }
+  return second ? 1 : last ? x->rank - 1 : -1;
+}
+
+static void move_plan(tg_resize_axis *axes, int from, int to) {
+  tg_resize_axis moved = axes[from];
+  for (int d = from; d != to; d += from < to ? 1 : -1) axes[d] = axes[d + (from < to ? 1 : -1)];
+  axes[to] = moved;
+}
+
+static bool is_window(const tg_node *node) {
+  switch (node->op) {
+  case TG_OP_CONV:
+  case TG_OP_CONV_TRANSPOSE:
+  case TG_OP_MAX_POOL:
+  case TG_OP_AVERAGE_POOL: return true;
+  default: return false;
+  }
+}
+
+/* Does a convolution read it, or what is made of it element by element? Then its channels will lie side by side. */
+static bool is_convolved(const tg_value *x, int *budget) {
+  for (const tg_use *use = x->uses; use && *budget > 0; use = use->next) {
+    const tg_node *node = use->node;
+    --*budget;
+    if (is_window(node)) return true;
+    bool same = node->op == TG_OP_CONCAT || (tg_out(node) && tg_value_same_shape(tg_out(node), x));
+    if (same && is_convolved(tg_out(node), budget)) return true;
+  }
+  return false;
+}
+
+/* Sums are made of vectors of channels where these are many and lie side by side; else of what lies behind the dimension. */
+static tg_value *summed(tg_build *b, const tg_resize *r, tg_resize_axis *axes, tg_value *x) {
+  int rank = x->rank, channels = channels_of(r, x, axes), at = channels, budget = 64;
+  tg_value *y = f32(b, x);
+  bool many = channels > 0 && x->dims[channels].size >= FEW_CHANNELS;
+  if (channels > 1) {
+    y = tg_build_move(b, y, channels, at = 1);
+    move_plan(axes, channels, 1);
+  }
+  if (many && (channels > 1 || is_convolved(tg_out(r->node), &budget))) {
+    if (rank <= 4) y = as_plane(b, r, axes, y);
+    bool more = false;
+    for (int d = 0; d < rank; d++) more |= changes(r, &axes[d]);
+    if (more) {
+      y = tg_build_move(b, y, 1, at = rank - 1);
+      move_plan(axes, 1, rank - 1);
+    }
+  }
+  y = each_along(b, r, axes, y);
+  return at == channels || b->failed ? y : tg_build_move(b, y, at, channels);
+}
+
 tg_status tg_make_resize(tg_build *b, tg_node *node, tg_value **results, tg_diag *diag) {
-  resize r = {.node = node,
-              .mode = text_or(node, TG_ATTR_MODE, "nearest"),
-              .coordinates = text_or(node, TG_ATTR_COORDINATE_MODE, "half_pixel"),
-              .nearest = text_or(node, TG_ATTR_NEAREST_MODE, "round_prefer_floor"),
-              .antialias = tg_attr_int(node, TG_ATTR_ANTIALIAS) != 0,
-              .exclude = tg_attr_int(node, TG_ATTR_EXCLUDE_OUTSIDE) != 0,
-              .cubic = tg_attr_float(node, TG_ATTR_CUBIC_COEFF_A)};
-  tg_value *x = tg_in(node, 0), *y = x;
-  axis_plan plans[TG_MAX_RANK];
-  int axes[TG_MAX_RANK], count;
-  bool picks = is(r.mode, "nearest");
-  if (check_modes(&r, diag) || plan(&r, plans, axes, &count, diag)) return TG_INVALID;
+  tg_resize r;
+  tg_resize_axis axes[TG_MAX_RANK];
+  tg_value *x = tg_in(node, 0);
+  if (tg_resize_read(node, &r, axes, diag)) return TG_INVALID;
+  bool picks = tg_resize_is(&r, "nearest");
   if (!picks && !tg_dtype_is_float(x->dtype))
     return tg_fail(diag, TG_INVALID, "mode \"%s\" of %s is not supported", r.mode, tg_dtype_name(x->dtype));
   double elements = 1;
-  for (int d = 0; d < x->rank; d++) elements *= (double)plans[d].to;
+  for (int d = 0; d < x->rank; d++) elements *= (double)axes[d].to;
   if (tg_compose_bounded(elements, diag)) return TG_INVALID;
   if (!elements) {
-    results[0] = of_nothing(b, x, plans);
+    results[0] = of_nothing(b, x, axes);
     return TG_OK;
   }
-  for (int i = 0; i < count; i++) {
-    const axis_plan *p = &plans[axes[i]];
-    if (p->from == p->to && p->scale == 1 && !crops(&r)) continue;
-    if (picks || (p->from == 1 && is(r.mode, "linear"))) /* there is nothing between one element and itself */
-      y = p->from == 1 ? repeated(b, p, y, axes[i]) : chosen(b, &r, p, y, axes[i]);
-    else
-      y = weighed(b, &r, p, y, axes[i]);
-    if (crops(&r)) y = extrapolated(b, &r, p, y, axes[i]);
-  }
+  tg_value *y = picks ? each_along(b, &r, axes, x) : summed(b, &r, axes, x);
   results[0] = y == x ? tg_build_unary(b, TG_OP_IDENTITY, x) : tg_build_cast(b, y, x->dtype);
   return TG_OK;
 }

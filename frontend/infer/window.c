@@ -121,10 +121,9 @@ tg_status tg_window_check_groups(const tg_node *node, int64_t in, int64_t in_of_
                    "weights of %" PRId64 " x %" PRId64 " channels in %" PRId64 " groups do not fit %" PRId64
                    " channels",
                    out, in_of_group, group, in);
-  enum { MOST_GROUPS = 1 << 13 }; /* each is a product of its own */
   bool depthwise = node->op == TG_OP_CONV && in == group && out == group;
-  if (group > MOST_GROUPS && !depthwise)
-    return tg_fail(diag, TG_INVALID, "%" PRId64 " groups are more than %d", group, MOST_GROUPS);
+  if (group > TG_MOST_GROUPS && !depthwise)
+    return tg_fail(diag, TG_INVALID, "%" PRId64 " groups are more than %d", group, TG_MOST_GROUPS);
   const tg_value *bias = tg_in(node, 2);
   if (bias && (bias->rank != 1 || bias->dims[0].size != biased))
     return tg_fail(diag, TG_INVALID, "the bias does not have %" PRId64 " elements", biased);

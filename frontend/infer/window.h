@@ -5,6 +5,9 @@
 #include "frontend/infer/internal.h"
 
 enum {
+  TG_MOST_GROUPS = 1 << 13
+}; /* of a convolution: each is a product of its own, but those of a depthwise one */
+enum {
   TG_MAX_SPATIAL = 2, /* of operators that passes know */
   TG_MAX_EXTENTS = 3  /* of those that are made of others, too */
 };

@@ -339,6 +339,53 @@ def resized_by_scales(kit):
                  mode="nearest", nearest_mode="floor", coordinate_transformation_mode="half_pixel_symmetric")
 
 
+def interpolated(x, axis, to, place):
+    """x along an axis of `to` elements, of which element i lies at place(i): of its two neighbours, or its only one."""
+    last, parts = x.shape[axis] - 1, []
+    for i in range(to):
+        first = int(np.floor(place(i)))
+        part = place(i) - first
+        ends = [np.take(x, min(max(first + k, 0), last), axis) for k in (0, 1)]
+        same = min(max(first, 0), last) == min(max(first + 1, 0), last)
+        parts.append(ends[0] if same or part == 0 else ends[0] * (1 - part) + ends[1] * part)
+    return np.stack(parts, axis)
+
+
+def infinities_of_images(kit):
+    """An infinity is in the places beside it alone: of images of many channels and of few, of scales that are whole, and others."""
+    for name, shape, to, mode in (("twice", (1, 9, 6, 7), (12, 14), "half_pixel"), ("thrice", (1, 2, 4, 5), (12, 15), "half_pixel"),
+                                  ("corners", (1, 8, 5, 6), (10, 12), "align_corners"), ("up", (1, 3, 5, 6), (8, 7), "half_pixel"),
+                                  ("down", (2, 10, 9, 8), (5, 3), "half_pixel"), ("asymmetric", (1, 16, 3, 4), (12, 8), "asymmetric")):
+        x = kit.normal(*shape)
+        x[0, 1, 2, 3] = np.inf
+        y = x.astype("f8")
+        for axis, size in zip((2, 3), to):
+            old = shape[axis]
+            places = {"half_pixel": lambda i: (i + 0.5) * old / size - 0.5, "align_corners": lambda i: i * (old - 1) / (size - 1),
+                      "asymmetric": lambda i: i * old / size}
+            y = interpolated(y, axis, size, places[mode])
+        kit.case("resize_infinity_%s" % name, "Resize", [x, None, None, np.array(shape[:2] + to)], [kit.f4(y)], 19, constants=(3,), mode="linear",
+                 coordinate_transformation_mode=mode)
+
+
+def transposed_depthwise(kit):
+    """A channel a group: windows that overlap, with and without results that no window reaches, and of one row."""
+    for name, shape, kernel, strides, pads, more in (("overlap", (2, 5, 4, 3), (4, 4), (2, 2), (1, 1, 1, 1), (0, 0)),
+                                                     ("gaps", (1, 3, 3, 4), (2, 1), (3, 2), (0, 0, 0, 0), (1, 1)),
+                                                     ("uneven", (1, 40, 3, 5), (3, 5), (2, 3), (0, 1, 1, 2), (1, 0)),
+                                                     ("row", (1, 4, 1, 6), (1, 4), (1, 2), (0, 1, 0, 1), (0, 0))):
+        x, w, bias = kit.normal(*shape), kit.normal(shape[1], 1, *kernel), kit.normal(shape[1])
+        whole = [(shape[2 + d] - 1) * strides[d] + kernel[d] + more[d] for d in (0, 1)]
+        y = np.zeros((*shape[:2], *whole))
+        for i in range(kernel[0]):
+            for j in range(kernel[1]):
+                y[:, :, i:i + (shape[2] - 1) * strides[0] + 1:strides[0], j:j + (shape[3] - 1) * strides[1] + 1:strides[1]] += (
+                    x.astype("f8") * w[None, :, 0, i, j, None, None])
+        y = y[:, :, pads[0]:whole[0] - pads[2], pads[1]:whole[1] - pads[3]] + bias[None, :, None, None]
+        kit.case("conv_transpose_depthwise_%s" % name, "ConvTranspose", [x, w, bias], [kit.f4(y)], 13, constants=(1, 2), kernel_shape=kernel,
+                 strides=strides, pads=pads, output_padding=more, group=shape[1])
+
+
 def running_statistics(kit):
     x, scale, bias, centre, spread = kit.normal(4, 3, 5, 2), kit.normal(3), kit.normal(3), kit.normal(3), abs(kit.normal(3))
     wide, axes = x.astype("f8"), (0, 2, 3)
@@ -405,4 +452,4 @@ def defaults(kit):
               [("ratio", kit.f4(0.5)), ("mode", off)], inputs=listed, refused='has no input "ratio"')
 
 
-GROUPS = (defaults, quotients, wide_products, quantized, reductions, remainders, whole_products, empties, decisions, numbers_that_are_none, gathers, activations, sizes_of_one, resized_by_scales, running_statistics, collecting, of_nothing, slopes, large_fills, gradients_of_given_statistics)
+GROUPS = (defaults, quotients, wide_products, quantized, reductions, remainders, whole_products, empties, decisions, numbers_that_are_none, gathers, activations, sizes_of_one, resized_by_scales, infinities_of_images, transposed_depthwise, running_statistics, collecting, of_nothing, slopes, large_fills, gradients_of_given_statistics)
