@@ -140,6 +140,7 @@ FILES = {
     "sim/systemc/bank.c": (10, SYSTEMC),
     "sim/systemc/chip.c": (3, SYSTEMC),
     "sim/systemc/compute.c": (10, SYSTEMC),
+    "sim/systemc/device.c": (6, DRAM[1:]),
     "sim/systemc/lane.c": (6, ruled("lane_decision")),
     "sim/systemc/posts.c": (5, ruled("post_lane", "post_arbiter")),
     "sim/systemc/unit.c": (6, SYSTEMC),
@@ -297,6 +298,22 @@ def place_of(bench):
     return bench[0], f"tests/rtl/{bench[1]}", f"V{bench[1]}"
 
 
+def children_seconds():
+    """Of processor time, of all that has ended."""
+    used = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return used.ru_utime + used.ru_stime
+
+
+def limit_of(seconds):
+    """Processor time for what takes so many seconds without a fault: ten times as many, and some for a busy machine."""
+    return 5 + round(10 * seconds)
+
+
+def limited(seconds):
+    """Lets a process about to begin have so many seconds of processor time; what goes on for longer is ended."""
+    return lambda: resource.setrlimit(resource.RLIMIT_CPU, (seconds, seconds))
+
+
 class Bench:
     """The build's own commands, with one file and one directory exchanged."""
 
@@ -305,6 +322,7 @@ class Bench:
         self.commands = {}
         self.malformed = set()  # numbers of mutants that no model can have together with others
         self.sound = set()
+        self.limits = {}
 
     def command(self, target):
         if target not in self.commands:
@@ -324,12 +342,23 @@ class Bench:
             return self.systemc(folder, name, mutated, *bench[1:])
         return self.rtl(folder, name, mutated, *place_of(bench), bench[2])
 
-    def tested(self, program, tests, test, mutant=0, seconds=300):
-        """The mutant: which of those that are in the program together; 0 is none. Seconds are of processor time."""
+    def limit(self, test, tests):
+        """Seconds of processor time that the tests may take with a mutant: a multiple of what the build's own take."""
+        if (test, tests) not in self.limits:
+            before = children_seconds()
+            if self.tested(os.path.join(self.build, "tests", test), tests, test, seconds=300) != "survived":
+                sys.exit(f"mutate: {test} {tests} fails without a fault: nothing can be said of faults there")
+            self.limits[test, tests] = limit_of(children_seconds() - before)
+        return self.limits[test, tests]
+
+    def tested(self, program, tests, test, mutant=0, seconds=None):
+        """The mutant: which of those that are in the program together; 0 is none. Seconds are of processor time; a run that
+        waits for nothing takes none, and ends by the clock."""
+        seconds = seconds or self.limit(test, tests)
         env = dict(os.environ, TEGULA_RTL_VECTORS=VECTORS.get(test, ""), TEGULA_MUTANT=str(mutant), **PROGRAMS.get(tests, {}))
         try:
             result = subprocess.run([program, f"--gtest_filter={tests}", "--gtest_fail_fast"], cwd=ROOT, env=env, capture_output=True,
-                                    timeout=3600, preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_CPU, (seconds, seconds)))
+                                    timeout=60 + 10 * seconds, preexec_fn=limited(seconds))
         except subprocess.TimeoutExpired:
             return "killed"
         return "killed" if result.returncode else "survived"
@@ -361,7 +390,8 @@ class Bench:
             link = link.replace("-o truth_tables ", f"-o {folder}/truth_tables ")
             subprocess.run(link, shell=True, cwd=self.build, check=True, capture_output=True)
             with open(os.path.join(tables, "decisions.sv"), "w") as file:
-                if subprocess.run([os.path.join(folder, "truth_tables")], stdout=file, stderr=subprocess.DEVNULL).returncode:
+                if subprocess.run([os.path.join(folder, "truth_tables")], stdout=file, stderr=subprocess.DEVNULL,
+                                  preexec_fn=limited(limit_of(0))).returncode:  # they take no second
                     return "killed"
             shutil.copy(os.path.join(self.build, "tests/proofs/tegula_pkg.sv"), tables)
         harness = os.path.join(ROOT, "tests/proofs", f"prove_{block}.sv")
@@ -442,10 +472,10 @@ class Bench:
             file.write(CHOOSER)
         subprocess.run(["cc", "-c", chooser + ".c", "-o", chooser + ".o"], check=True)
         subprocess.run(link.replace(" -o ", f" {chooser}.o -o ", 1), shell=True, cwd=self.build, check=True, capture_output=True)
-        before = resource.getrusage(resource.RUSAGE_CHILDREN).ru_utime
-        if self.tested(program, one[2], place_of(one)[0]) != "survived":
+        before = children_seconds()
+        if self.tested(program, one[2], place_of(one)[0], seconds=300) != "survived":
             sys.exit(f"mutate: {', '.join(groups)} without a fault: killed by {' '.join(one)}, so nothing can be said of faults there")
-        seconds = 5 + round(5 * (resource.getrusage(resource.RUSAGE_CHILDREN).ru_utime - before))
+        seconds = limit_of(children_seconds() - before)
         keys = [key for group in groups.values() for key in group.mutants if key not in wrong]
         with concurrent.futures.ThreadPoolExecutor(self.jobs) as pool:
             yield from zip(keys, pool.map(lambda key: self.tested(program, one[2], place_of(one)[0], key, seconds), keys))
