@@ -601,6 +601,30 @@ const timing_case timing_cases[] = {
      "tile 3 mx 0: 19-19\n"
      "tile 3 mx 0: 20-20\n"
      "cycles 26\n"},
+    /* Three of four tiles are alike: a word for all, and one with the loop counts of the row of the fourth. */
+    {"patches_of_one_that_differs",
+     "arch tiny\n"
+     "set config_cycles=1\n"
+     "section \"s\"\n"
+     "tile 0\n"
+     "mx sync loop_count=2\n"
+     "tile 1\n"
+     "mx sync loop_count=3\n"
+     "tile 2\n"
+     "mx sync loop_count=2\n"
+     "tile 3\n"
+     "mx sync loop_count=2\n"
+     "invoke 0 \"i\"\n",
+     "tile 0 mx 0: 16-16\n"
+     "tile 0 mx 0: 17-17\n"
+     "tile 1 mx 0: 16-16\n"
+     "tile 1 mx 0: 17-17\n"
+     "tile 1 mx 0: 18-18\n"
+     "tile 2 mx 0: 16-16\n"
+     "tile 2 mx 0: 17-17\n"
+     "tile 3 mx 0: 16-16\n"
+     "tile 3 mx 0: 17-17\n"
+     "cycles 24\n"},
     /* Five words go along the rows: a SYNC, one of another queue, two of its semaphores, 16 in a word, and a SYNC of a west AGCU. At
      * the same time four go along the north AGCUs. */
     {"the_longer_of_two_buses_counts",
