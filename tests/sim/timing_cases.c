@@ -816,6 +816,21 @@ const timing_case timing_cases[] = {
      "tile 1 mx 0: 48-75\n"
      "tile 1 vx 0: 48-56\n"
      "cycles 90\n"},
+    /* A stream that no word uses, of row 384: of the second half, beyond which they begin again. It does not own the first bank of the next
+     * tile. */
+    {"a_stream_beyond_the_accumulator_owns_the_half_of_its_rest",
+     "arch tiny\n"
+     "section \"s\"\n"
+     "tile 0\n"
+     "mx gemm m_count=1,3 blk_count=1,1,1,1 a_banks=1 b_base=128 b_banks=1 b_row=1\n"
+     "vx vop row_count=1,1,1 j_count=1,1 rows=1 s0_kind=4 s0_base=384\n"
+     "tile 1\n"
+     "tx send dir=1 src_inner=200 dst_inner=200 flits=5 dst_mask=1\n"
+     "invoke 0 \"i\"\n",
+     "tile 0 mx 0: 48-75\n"
+     "tile 0 vx 0: 48-56\n"
+     "tile 1 tx 0: 48-55\n"
+     "cycles 81\n"},
     /* the issue takes one in the cycle in which the increment arrives */
     {"255_increments_fit",
      "arch tiny\n"
