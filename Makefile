@@ -63,9 +63,9 @@ area timing: $(BUILD)/build.ninja
 	cmake --build $(BUILD) --target $@
 
 mutation: $(BUILD)/build.ninja
-	cmake --build $(BUILD) --target test_rtl_arithmetic test_rtl_mx test_rtl_vx test_systemc_timing test_systemc_parts test_agreement \
-	  test_rtl_faults test_walk_reach test_walk_atoms test_program_check test_rows_by_index test_config test_instruction_text \
-	  test_energy test_energy_counts test_ordering test_sections test_dram test_device proof_packages truth_tables
+	cmake --build $(BUILD) --target test_rtl_arithmetic test_rtl_mx test_rtl_vx test_systemc_timing test_systemc_parts test_fabric_times \
+	  test_agreement test_rtl_faults test_accesses test_walk_reach test_walk_atoms test_program_check test_rows_by_index test_config \
+	  test_instruction_text test_energy test_energy_counts test_ordering test_sections test_dram test_device proof_packages truth_tables
 	tests/rtl/mutate.py $(BUILD) $(MUTATION)
 
 coverage: | packages

@@ -74,7 +74,9 @@ static uint64_t owned(const check *k, uint32_t address, int64_t count) {
   return bits(bank, last < k->m->banks ? last : k->m->banks - 1);
 }
 
-static uint64_t half_of(const check *k, uint32_t row) { return 1ull << (HALF0 + (row >= tg_acc_rows(k->m))); }
+static uint64_t half_of(const check *k, uint32_t row) {
+  return 1ull << (HALF0 + row / tg_acc_rows(k->m) % 2);
+}
 
 /* Banks and halves that the rows of an access lie in. */
 static uint64_t used(const check *k, const tg_access *a, const tg_execution *x) {

@@ -24,8 +24,8 @@ void tg_mx_issue(tg_chip *chip, uint32_t unit, const tg_execution *x) {
 
 static void own_stream(tg_chip *chip, uint32_t tile, const tg_stream *s, uint16_t address, uint64_t end) {
   if (s->kind == TG_STREAM_ACC) {
-    uint32_t half = address / tg_acc_rows(chip->m);
-    if (half < 2) tg_bank_own(chip, tile, chip->m->banks + half, TG_PORT_VX_LOAD, chip->now, end);
+    uint32_t half = address / tg_acc_rows(chip->m) % 2; /* beyond the second no word may go */
+    tg_bank_own(chip, tile, chip->m->banks + half, TG_PORT_VX_LOAD, chip->now, end);
   } else {
     tg_bank_own_span(chip, tile, s->store ? TG_PORT_VX_STORE : TG_PORT_VX_LOAD, address, s->banks, chip->now,
                      end);

@@ -75,6 +75,22 @@ static const timed_case timed_cases[] = {
     /* Closed pages: PRE by itself at 34, ACT 47.75 for the same row, as for another. */
     {"closed_page", DDR4 ",page=closed", {{0, 0, false}, {100, 1 << 17, false}}, 2, 152, 0},
     {"closed_page_again", DDR4 ",page=closed", {{0, 0, false}, {1, 0, false}}, 2, 98, 0},
+    /* All wait for a refresh. The first is decided when it comes, as the others are not there; of these the bank conflict goes first in
+     * order: PRE 8182, ACT 8195.75, RD 8209.5, and another group's RD tCCD_S later, 8212: until 8228.25, 8248.25. */
+    {"in_order",
+     DDR4 ",order=in-order",
+     {{7798, 0, false}, {7799, 1 << 17, false}, {7800, 64, false}},
+     3,
+     8249,
+     0},
+    /* The third, of another group, goes before the second, and closes its row though that, of the same row in another bank, waits; so the
+     * last's ACT is at 8402, RD 8415.75, until 8432, 8452. */
+    {"closed_page_while_others_wait",
+     DDR4 ",page=closed",
+     {{7798, 0, false}, {7799, 1 << 15, false}, {7800, 64, false}, {8400, (1 << 17) + 64, false}},
+     4,
+     8452,
+     0},
     /* The writes wait (one is below the mark), a read of what is written comes from the queue: 3 + 20. Drained
      * from 3 on: ACT 3, WR 16.75, data until 29.25. */
     {"forwarded", DDR4, {{0, 0, true}, {1, 0, false}}, 2, 23, 29},
@@ -141,6 +157,56 @@ TG_TEST(dram, atoms_of_pieces) {
   tg_controller_drain(m);
   EXPECT_EQ(tg_controller_counts(m).read, 4 * 64);
   tg_controller_destroy(m);
+}
+
+/* A piece of two atoms in two channels has come with the later one, the bank conflict's, whichever is decided last. One that asks for
+ * nothing has come in the next cycle. */
+TG_TEST(dram, arrivals_of_pieces) {
+  tg_params params = params_of("tiny", "ddr4-3200,channels=2,hash=none,map=hgcbr");
+  uint64_t arrival = 0;
+  tg_controller *m = tg_controller_create(&params, &(tg_controller_host){&arrival, note, NULL});
+  tg_controller_send(m, 0, 0, 64, false, true);
+  tg_controller_advance(m, 1);
+  tg_controller_send(m, 0, (1 << 18) + 60, 8, false, true);
+  while (tg_controller_next(m) != UINT64_MAX) tg_controller_advance(m, tg_controller_next(m));
+  EXPECT_EQ(arrival, 98);
+  tg_controller_advance(m, 200);
+  tg_controller_send(m, 0, 0, 0, false, true);
+  EXPECT_EQ(arrival, 201);
+  tg_controller_destroy(m);
+}
+
+/* Requests of 32 cycles to many rows of all banks, from one port. When the last has come; 0: it is ended before. */
+static uint64_t ask(tg_controller *m, uint32_t port, uint64_t *arrival, bool end) {
+  *arrival = 0;
+  for (uint64_t i = 0; i < 32; i++) {
+    tg_controller_advance(m, i);
+    if (tg_controller_ready(m, port))
+      tg_controller_send(m, port, i % 16 * 64 + (i << 15), 64, i % 8 == 0, true);
+  }
+  if (!end) return 0;
+  while (tg_controller_next(m) != UINT64_MAX) tg_controller_advance(m, tg_controller_next(m));
+  tg_controller_drain(m);
+  return *arrival;
+}
+
+/* What was under way, rows that were open, and counts are gone: requests take the time of those of a new one. */
+TG_TEST(dram, a_reset_forgets_everything) {
+  tg_params params = params_of("tiny", DDR4 ",read_queue=4,write_queue=4,write_high=3,write_low=1");
+  uint64_t arrival;
+  tg_controller *m = tg_controller_create(&params, &(tg_controller_host){&arrival, note, NULL}),
+                *again = tg_controller_create(&params, &(tg_controller_host){&arrival, note, NULL});
+  uint64_t fresh = ask(m, 0, &arrival, true);
+  EXPECT(fresh > 300);
+  ask(again, 0, &arrival, false);
+  for (int run = 0; run < 2; run++) {
+    tg_controller_reset(again);
+    EXPECT_EQ(ask(again, 0, &arrival, true), fresh);
+    tg_dram_counts counts[2] = {tg_controller_counts(m), tg_controller_counts(again)};
+    EXPECT(!memcmp(&counts[0], &counts[1], sizeof counts[0]));
+  }
+  tg_controller_destroy(m);
+  tg_controller_destroy(again);
 }
 
 /* A refresh of each channel is due every tREFI, whether it is asked for anything or not: four channels of which one is read, in
@@ -381,6 +447,16 @@ TG_TEST(dram, channels_of_strides) {
   }
 }
 
+/* The channel's bit lowest, and all bits above it folded onto it, whatever a map held before. */
+TG_TEST(dram, channels_by_all_bits_above) {
+  tg_params params = params_of("tiny", "ddr4-3200,channels=2,map=hcgbr");
+  tg_dram_address_map map;
+  for (size_t i = 0; i < sizeof map; i++) ((uint8_t *)&map)[i] = (uint8_t)(1 + i / sizeof map.table[0] * 37);
+  tg_dram_address_map_init(&map, &params.dram);
+  for (uint64_t atom = 0; atom < 4096; atom++)
+    EXPECT_EQ(tg_dram_place_channel(tg_dram_place_of(&map, atom)), __builtin_popcountll(atom) % 2);
+}
+
 /* ---- specs ---- */
 
 TG_TEST(dram, specs) {
@@ -396,6 +472,15 @@ TG_TEST(dram, specs) {
   tg_dram_device_load("ddr4-3200", NULL, &d, &diag);
   EXPECT_EQ(tg_dram_capacity(&d), 16ll << 30);
   EXPECT_EQ(tg_dram_peak(&d), 51200000000ll);
+  tg_dram_device_load("ddr4-3200,channels=1,map=h0gcbr", NULL, &d, &diag); /* none of a kind that has none */
+  EXPECT_STR(diag.message, "");
+  d.tCL = 0; /* as of a binary program */
+  EXPECT_EQ(tg_dram_device_check(&d, &diag), TG_INVALID);
+  EXPECT_STR(diag.message, "dram tCL: 0 is not in 1..1000000");
+  d.tCL = 1000001;
+  diag = (tg_diag){""};
+  EXPECT_EQ(tg_dram_device_check(&d, &diag), TG_INVALID);
+  EXPECT_STR(diag.message, "dram tCL: 1000001 is not in 1..1000000");
   /* channels by powers of two, the rest by the clock; what the cells take stays */
   tg_dram_device_load("hbm2e-3200,bandwidth=1 TB/s", NULL, &d, &diag);
   EXPECT_EQ(tg_dram_peak(&d), 999936000000ll);

@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 """Single-line faults in the RTL and in the rules of SystemC: which of them do the tests notice?
 
-  tests/rtl/mutate.py BUILD [--seed N] [--share PERCENT | --sample N | --each N] [--file NAME]... [--only NUMBER]... [--together]
-                      [--jobs N] [--list] [--check]
+  tests/rtl/mutate.py BUILD [--seed N] [--share PERCENT | --sample N | --each N] [--file NAME]... [--only NUMBER]... [--together |
+                      --alone] [--jobs N] [--list] [--check]
 
 BUILD is a build directory with the tests built that stand below (`make mutation` does that). Takes a sample of all mutants of
 each file, or N of each, or of all files together. For each, benches are asked in order, until one notices; those that can stand
@@ -15,7 +15,8 @@ in one model are verilated once (mutants_together.py) and asked for one by one, 
   rule     the tables of SystemC's rules are printed with the file, and the RTL proved to decide as they say (tests/proofs)
 Prints a line a mutant, and what survived; exit status 1 if less than 95 % are killed.
 mutants_equivalent.txt names mutants that change nothing that can be seen, with reasons; they are not counted, nor are those
-that do not compile. What no bench notices of the RTL is linted with the chip: "lint" is killed as well, as by `make test`.
+that do not compile. What no bench notices of the RTL is linted with the chip, and of a C file runs again with assertions and
+checks of addresses and undefined behaviour: "lint" is killed as well, as by `make test` or `make sanitize`.
 """
 import argparse
 import concurrent.futures
@@ -53,15 +54,16 @@ CHIP = ("chip", "test_agreement", "*odd*", "odd")
 CASES = ("chip", "test_rtl_faults", "*", "tiny")
 # Places that the verilator names of what it refuses: of errors, and of assignments of two kinds to one signal.
 BLAMED = r"^(?:%%(?:Error[^:]*|Warning-SELRANGE): | +(?=.*Location of (?:non)?blocking))(%s/\w+\.sv):(\d+):"
+SANITIZE = " -UNDEBUG -O1 -fsanitize=address,undefined -fno-sanitize-recover=undefined"
 PROOF = "proof"
 RULE = "rule"
 SYSTEMC = [("systemc", "test_systemc_timing", "*"), ("systemc", "test_systemc_parts", "*"),
-           ("systemc", "test_agreement", "*odd*:*row*")]
+           ("systemc", "test_fabric_times", "*systemc*"), ("systemc", "test_agreement", "*odd*:*row*")]
 
 
 def ruled(*blocks):
     """Of a file whose rules proofs of these blocks take as tables."""
-    return SYSTEMC[:2] + [(RULE, block) for block in blocks] + SYSTEMC[2:]
+    return SYSTEMC[:-1] + [(RULE, block) for block in blocks] + SYSTEMC[-1:]
 
 
 def machine(*tests):
@@ -70,7 +72,7 @@ def machine(*tests):
 
 
 ORDERING = machine("test_ordering", "test_sections", "test_program_check")
-DRAM = machine("test_dram", "test_device") + SYSTEMC[:1]
+DRAM = machine("test_dram", "test_device") + SYSTEMC[:1] + SYSTEMC[2:3]
 
 FILES = {
     "fp_pkg.sv": (10, [FORMATS, LANE, PE, ALU]),
@@ -140,12 +142,13 @@ FILES = {
     "sim/systemc/bank.c": (10, SYSTEMC),
     "sim/systemc/chip.c": (3, SYSTEMC),
     "sim/systemc/compute.c": (10, SYSTEMC),
+    "sim/systemc/device.c": (6, DRAM[1:] + SYSTEMC[-1:]),
     "sim/systemc/lane.c": (6, ruled("lane_decision")),
     "sim/systemc/posts.c": (5, ruled("post_lane", "post_arbiter")),
     "sim/systemc/unit.c": (6, SYSTEMC),
-    "sim/machine/sequencer.c": (6, SYSTEMC),
+    "sim/machine/sequencer.c": (6, machine("test_accesses") + SYSTEMC),
     "sim/machine/walk.c": (4, machine("test_walk_reach", "test_walk_atoms") + SYSTEMC),
-    "sim/machine/access.c": (6, machine("test_program_check", "test_rows_by_index") + SYSTEMC),
+    "sim/machine/access.c": (6, machine("test_accesses", "test_program_check", "test_rows_by_index") + SYSTEMC),
     "sim/machine/config.c": (4, machine("test_config") + SYSTEMC),
     "sim/machine/config_share.c": (4, machine("test_config") + SYSTEMC),
     "sim/machine/actions.c": (10, machine("test_energy", "test_energy_counts")),
@@ -297,6 +300,22 @@ def place_of(bench):
     return bench[0], f"tests/rtl/{bench[1]}", f"V{bench[1]}"
 
 
+def children_seconds():
+    """Of processor time, of all that has ended."""
+    used = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return used.ru_utime + used.ru_stime
+
+
+def limit_of(seconds):
+    """Processor time for what takes so many seconds without a fault: ten times as many, and some for a busy machine."""
+    return 5 + round(10 * seconds)
+
+
+def limited(seconds):
+    """Lets a process about to begin have so many seconds of processor time; what goes on for longer is ended."""
+    return lambda: resource.setrlimit(resource.RLIMIT_CPU, (seconds, seconds))
+
+
 class Bench:
     """The build's own commands, with one file and one directory exchanged."""
 
@@ -305,6 +324,7 @@ class Bench:
         self.commands = {}
         self.malformed = set()  # numbers of mutants that no model can have together with others
         self.sound = set()
+        self.limits = {}
 
     def command(self, target):
         if target not in self.commands:
@@ -324,12 +344,23 @@ class Bench:
             return self.systemc(folder, name, mutated, *bench[1:])
         return self.rtl(folder, name, mutated, *place_of(bench), bench[2])
 
-    def tested(self, program, tests, test, mutant=0, seconds=300):
-        """The mutant: which of those that are in the program together; 0 is none. Seconds are of processor time."""
+    def limit(self, test, tests):
+        """Seconds of processor time that the tests may take with a mutant: a multiple of what the build's own take."""
+        if (test, tests) not in self.limits:
+            before = children_seconds()
+            if self.tested(os.path.join(self.build, "tests", test), tests, test, seconds=300) != "survived":
+                sys.exit(f"mutate: {test} {tests} fails without a fault: nothing can be said of faults there")
+            self.limits[test, tests] = limit_of(children_seconds() - before)
+        return self.limits[test, tests]
+
+    def tested(self, program, tests, test, mutant=0, seconds=None):
+        """The mutant: which of those that are in the program together; 0 is none. Seconds are of processor time; a run that
+        waits for nothing takes none, and ends by the clock."""
+        seconds = seconds or self.limit(test, tests)
         env = dict(os.environ, TEGULA_RTL_VECTORS=VECTORS.get(test, ""), TEGULA_MUTANT=str(mutant), **PROGRAMS.get(tests, {}))
         try:
             result = subprocess.run([program, f"--gtest_filter={tests}", "--gtest_fail_fast"], cwd=ROOT, env=env, capture_output=True,
-                                    timeout=3600, preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_CPU, (seconds, seconds)))
+                                    timeout=60 + 10 * seconds, preexec_fn=limited(seconds))
         except subprocess.TimeoutExpired:
             return "killed"
         return "killed" if result.returncode else "survived"
@@ -361,7 +392,8 @@ class Bench:
             link = link.replace("-o truth_tables ", f"-o {folder}/truth_tables ")
             subprocess.run(link, shell=True, cwd=self.build, check=True, capture_output=True)
             with open(os.path.join(tables, "decisions.sv"), "w") as file:
-                if subprocess.run([os.path.join(folder, "truth_tables")], stdout=file, stderr=subprocess.DEVNULL).returncode:
+                if subprocess.run([os.path.join(folder, "truth_tables")], stdout=file, stderr=subprocess.DEVNULL,
+                                  preexec_fn=limited(limit_of(0))).returncode:  # they take no second
                     return "killed"
             shutil.copy(os.path.join(self.build, "tests/proofs/tegula_pkg.sv"), tables)
         harness = os.path.join(ROOT, "tests/proofs", f"prove_{block}.sv")
@@ -369,18 +401,29 @@ class Bench:
                               os.path.join(folder, block)], capture_output=True, text=True)
         return "killed" if "REFUTED" in out.stdout else "survived"
 
-    def systemc(self, folder, name, mutated, test, tests):
+    def systemc(self, folder, name, mutated, test, tests, more=""):
+        """More: options of compiler and linker."""
         folder_of = os.path.dirname(name)
         target = f"{folder_of}/CMakeFiles/tegula_{os.path.basename(folder_of)}.dir/{os.path.basename(name)}.o"
         mine = os.path.join(folder, "mutant.o")
         compiled = self.command(target).replace(os.path.join(ROOT, name), mutated).replace(f"-o {target}", f"-o {mine}")
-        compiled = re.sub(r"-MD -MT \S+ -MF \S+", "", compiled)
+        compiled = re.sub(r"-MD -MT \S+ -MF \S+", "", compiled) + more
         if subprocess.run(compiled, shell=True, cwd=self.build, capture_output=True).returncode:
             return "invalid"
         program = os.path.join(folder, test)
-        link = self.command(f"tests/{test}").replace(f"-o tests/{test} ", f"{mine} -o {program} ")
+        link = self.command(f"tests/{test}").replace(f"-o tests/{test} ", f"{mine} -o {program} {more} ")
         subprocess.run(link, shell=True, cwd=self.build, check=True, capture_output=True)
         return self.tested(program, tests, test)
+
+    def sanitized(self, folder, name, mutated, benches):
+        """Whether assertions and checks of addresses and of undefined behaviour pass in the file, as in `make sanitize`."""
+        for one in benches:
+            if one[0] == "systemc" and self.systemc(folder, name, mutated, *one[1:], SANITIZE) == "killed":
+                same = shutil.copy(path_of(name), os.path.join(folder, "same.c"))
+                if self.systemc(folder, name, same, *one[1:], SANITIZE) != "survived":
+                    sys.exit(f"mutate: {name} without a fault does not pass {' '.join(one)} with its checks")
+                return False
+        return True
 
     def verilation(self, folder, files, test, place, model, cached=False):
         """Commands that verilate the bench with mutated files, {name: path}, and link its test, in the build directory, and the test."""
@@ -442,10 +485,10 @@ class Bench:
             file.write(CHOOSER)
         subprocess.run(["cc", "-c", chooser + ".c", "-o", chooser + ".o"], check=True)
         subprocess.run(link.replace(" -o ", f" {chooser}.o -o ", 1), shell=True, cwd=self.build, check=True, capture_output=True)
-        before = resource.getrusage(resource.RUSAGE_CHILDREN).ru_utime
-        if self.tested(program, one[2], place_of(one)[0]) != "survived":
+        before = children_seconds()
+        if self.tested(program, one[2], place_of(one)[0], seconds=300) != "survived":
             sys.exit(f"mutate: {', '.join(groups)} without a fault: killed by {' '.join(one)}, so nothing can be said of faults there")
-        seconds = 5 + round(5 * (resource.getrusage(resource.RUSAGE_CHILDREN).ru_utime - before))
+        seconds = limit_of(children_seconds() - before)
         keys = [key for group in groups.values() for key in group.mutants if key not in wrong]
         with concurrent.futures.ThreadPoolExecutor(self.jobs) as pool:
             yield from zip(keys, pool.map(lambda key: self.tested(program, one[2], place_of(one)[0], key, seconds), keys))
@@ -496,7 +539,8 @@ def fate(bench, name, number, other, lines, passed=()):
             if result != "survived":
                 check_control(bench, name, lines, one)
                 return result
-        return "survived" if name.endswith(".c") or bench.lint(name, mutated) else "lint"
+        passes = bench.sanitized(folder, name, mutated, FILES[name][1]) if name.endswith(".c") else bench.lint(name, mutated)
+        return "survived" if passes else "lint"
 
 
 def fates(bench, mutants, lines):
@@ -566,6 +610,7 @@ def main():
     parser.add_argument("--file", action="append", choices=FILES)
     parser.add_argument("--only", action="append", type=int, help="numbers of mutants, with --file")
     parser.add_argument("--together", action="store_true", help="leave out mutants that need a model of their own")
+    parser.add_argument("--alone", action="store_true", help="ask only those, of what is drawn")
     parser.add_argument("--jobs", type=int, default=1, help="so many runs of one model at once")
     parser.add_argument("--list", action="store_true", help="print all mutants and stop")
     parser.add_argument("--check", action="store_true", help="whether the benches that verilate read the mutated file, and stop")
@@ -594,7 +639,12 @@ def main():
                 results.append(((name, index), "equivalent"))
             else:
                 tried[name, index] = number, other
-    for (name, index), result in itertools.chain(results, fates(bench, tried, {name: all_of[0][3] for name, all_of in every.items()})):
+        if options.alone:
+            own = Together(every[name][0][3], {index: tried[name, index] for of, index in tried if of == name}).alone
+            tried = {(of, index): mutant for (of, index), mutant in tried.items() if of != name or index in own}
+    lines = {name: all_of[0][3] for name, all_of in every.items()}
+    asked = ((key, fate(bench, key[0], *tried[key], lines[key[0]])) for key in tried) if options.alone else fates(bench, tried, lines)
+    for (name, index), result in itertools.chain(results, asked):
         number, line, other, _ = every[name][index]
         original, changed = line.split("//")[0].strip(), other.strip()
         count = totals.setdefault(name, {})

@@ -233,6 +233,17 @@ const fault_case fault_cases[] = {
      0,
      {"cycle 52: tile 1,1: mx and vx (loads) own accumulator half 0 at once"},
      {"cycle 53", "tile 3 (1,1)", "mx and vx own accumulator half 0"}},
+    /* row 256 modulo 256, which no word uses */
+    {"accumulator_half_beyond",
+     "arch tiny\n"
+     "section \"s\"\n"
+     "tile 3\n"
+     "mx gemm m_count=1,3 blk_count=1,1,1,1 a_banks=1 b_base=128 b_banks=1 b_row=1 c_base=2\n"
+     "vx vop row_count=1,1,1 j_count=1,1 rows=1 s0_kind=4 s0_base=256\n"
+     "invoke 0 \"i\"\n",
+     0,
+     {"cycle 52: tile 1,1: mx and vx (loads) own accumulator half 0 at once"},
+     {"cycle 53", "tile 3 (1,1)", "mx and vx own accumulator half 0"}},
     /* the last flit's row is the first that is not there */
     {"store_memory_ends",
      "arch tiny\n"

@@ -7,6 +7,7 @@
 
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 /* Parameter sets with an RTL build: the overrides of sim/rtl/CMakeLists.txt. */
 static const char *const configs[][10] = {
@@ -76,6 +77,28 @@ static void random_programs(const char *const overrides[], tg_program *(*draw)(c
 TG_TEST(agreement, fabric_tiny) { random_programs(configs[0], random_fabric, 20); }
 TG_TEST(agreement, fabric_row) { random_programs(configs[1], random_fabric, 20); }
 TG_TEST(agreement, fabric_odd) { random_programs(configs[2], random_fabric, 20); }
+
+/* Each LOAD has four posts, one a cycle, and the next is there before they are performed: in the end their stream is full, and
+ * all contexts wait for room. */
+TG_TEST(agreement, a_full_stream_of_loads_odd) {
+  char text[2000] = "arch tiny\n";
+  for (const char *const *o = configs[2]; *o; o++)
+    snprintf(text + strlen(text), sizeof text - strlen(text), "set %s\n", *o);
+  strcat(text, "section \"s\"\nagcu 0\n");
+  for (int c = 0; c < 4; c++)
+    snprintf(
+        text + strlen(text), sizeof text - strlen(text),
+        "ctx %d load loop_count=0,0,%d rows=1 take=2 m_radix=1,1,1 k_radix=1,1,2 stride=0,0,0,0,0,4 "
+        "x_inc=0,0,0,0,0,1 x_size=2 y_size=1 dst_inner=1 dst_mask=2 post_kind=1,1,1,1 post_sem=1,2,3,4\n",
+        c, 20 + c);
+  strcat(text, "invoke 0 \"i\"\n");
+  tg_program *program;
+  tg_diag diag = {""};
+  EXPECT_EQ(tg_program_parse(text, &program, &diag), TG_OK);
+  EXPECT_STR(diag.message, "");
+  compare(program, 0);
+  tg_program_destroy(program);
+}
 
 TG_TEST(agreement, mx_tiny) { random_programs(configs[0], random_mx, 15); }
 TG_TEST(agreement, mx_row) { random_programs(configs[1], random_mx, 15); }

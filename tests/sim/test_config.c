@@ -103,7 +103,7 @@ static void random_tables(tg_program *program, tg_section *section, uint64_t see
     tile->word_count = draw(9);
     tile->words = TG_NEW_ARRAY(&program->arena, uint64_t, tile->word_count + 1);
     for (uint32_t i = 0; i < tile->word_count; i++) tile->words[i] = (uint64_t)draw(1 << 24) << 32 | draw(5);
-    tile->constant_count = draw(9);
+    tile->constant_count = draw(m->vx_constants + 1);
     tile->constants = TG_NEW_ARRAY(&program->arena, uint32_t, tile->constant_count + 1);
     for (uint32_t i = 0; i < tile->constant_count; i++) tile->constants[i] = draw(9);
     for (uint32_t s = 0; s < m->semaphores; s++) tile->sem_init[s] = (uint8_t)(draw(9) ? 0 : draw(256));

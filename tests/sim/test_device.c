@@ -70,6 +70,42 @@ __attribute__((constructor)) static void register_devices(void) {
     tg_test_register_row("device", *name, __FILE__, __LINE__, check_device, name);
 }
 
+/* Tensors with data lie in it, all else is 0; of a program that needs none there is an atom. */
+TG_TEST(device, memory_begins_with_the_tensors) {
+  const uint8_t first[3] = {1, 2, 3}, last[2] = {4, 5};
+  tg_dram_tensor tensors[] = {{.address = 0, .bytes = 3, .data = first},
+                              {.address = 3, .bytes = 60},
+                              {.address = 126, .bytes = 2, .data = last}};
+  tg_program program = {.tensors = tensors, .tensor_count = 3, .dram_bytes = 128};
+  tg_dram *dram;
+  ASSERT(!tg_dram_create(&program, &dram, NULL));
+  EXPECT_EQ(dram->size, 128);
+  for (int i = 0; i < 128; i++) EXPECT_EQ(dram->bytes[i], i < 3 ? first[i] : i < 126 ? 0 : last[i - 126]);
+  tg_dram_destroy(dram);
+  program = (tg_program){0};
+  ASSERT(!tg_dram_create(&program, &dram, NULL));
+  EXPECT_EQ(dram->size, 64);
+  tg_dram_destroy(dram);
+  tg_dram_destroy(NULL);
+}
+
+/* What a run leaves in the queues is written behind it, and counted with its last section. */
+TG_TEST(device, the_last_section_has_what_is_written_at_the_end) {
+  tg_program *program;
+  tg_diag diag = {""};
+  tg_program_parse("arch tiny\ndevice ddr4-3200\ndram 4096\nsection \"s\"\nagcu 0\n"
+                   "ctx 0 store rows=4 take=4 m_radix=1,1,4 k_radix=1,1,4 stride=0,0,16,0,0,4 y_size=1 "
+                   "x_size=1\ninvoke 0 \"i\"\n",
+                   &program, &diag);
+  EXPECT_STR(diag.message, "");
+  engine_run run = engine_run_program(&tg_engine_systemc, program, (tg_run_options){0});
+  EXPECT_EQ(run.status, TG_OK);
+  EXPECT_EQ(run.result.sections[0].dram.written, 64);
+  EXPECT_EQ(run.result.sections[0].dram.read, 0);
+  engine_run_release(&run);
+  tg_program_destroy(program);
+}
+
 /* A program that the device has no room for is refused, with both numbers. */
 TG_TEST(device, capacity) {
   tg_program *program;

@@ -121,6 +121,28 @@ TG_TEST(energy, prices_by_hand) {
   near(sum.joules[TG_ENERGY_LEAKAGE], 5e-6 * 100e-6 * tg_chip_memory(&m));
 }
 
+/* Bytes of tiny's four tiles and four AGCUs, which keep LOADs and STOREs in two memories; a register file of a lane. */
+TG_TEST(energy, memories_by_hand) {
+  tg_params m = tiny();
+  double bits = tg_unit_bits(TG_MX) + tg_unit_bits(TG_VX) + tg_unit_bits(TG_TX),
+         agcu_bits = tg_unit_bits(TG_AGCU) + 640;
+  double tile = m.banks * m.bank_bytes + 2 * m.acc_bytes + m.queue_depth * bits / 8 + 8 * m.microcode_words;
+  double agcu = 2 * tg_store_rows(&m) * 16 + 4 * m.queue_depth * agcu_bits / 8;
+  near(tg_chip_memory(&m), (4 * tile + 4 * agcu) / 1024);
+  /* Three reads and a write of 32 bits of a word of each register and row in flight. */
+  double file = 4 * m.energy.sram / 2 * sqrt(4. * TG_VX_REGS * 4 / 8192);
+  near(tg_action_price(&m, TG_ACT_alu_multiply), m.energy.alu_multiply + file);
+  near(tg_action_price(&m, TG_ACT_alu_simple), m.energy.alu_simple + file);
+}
+
+TG_TEST(energy, sections_last_until_the_next) {
+  tg_section_time times[] = {{.begin = 0}, {.begin = 100}, {.begin = 150}};
+  tg_run_result result = {.sections = times, .cycles = 400};
+  EXPECT_EQ(tg_section_cycles(&result, 0, 3), 100);
+  EXPECT_EQ(tg_section_cycles(&result, 1, 3), 50);
+  EXPECT_EQ(tg_section_cycles(&result, 2, 3), 250);
+}
+
 /* DDR4: an activate for a miss and for a conflict, bytes of its bus, refreshes, two channels' background for 5 us. */
 TG_TEST(energy, devices_by_hand) {
   tg_params m = tiny();
@@ -163,6 +185,9 @@ TG_TEST(energy, tables_come_back) {
   EXPECT_EQ(tg_energy_load("7nm,mac_bf16=0.3,dram_byte=2.5", NULL, &energy, NULL), TG_OK);
   EXPECT_EQ(tg_energy_load(tg_energy_print(&energy, &arena), NULL, &again, NULL), TG_OK);
   EXPECT(tg_energy_equal(&energy, &again));
+  EXPECT_STR(tg_energy_print(&energy, &arena), "7nm,mac_bf16=0.3,dram_byte=2.5");
+  energy.mac_bf16 = 0.1 + 0.2; /* not the double of any 15 digits */
+  EXPECT_STR(tg_energy_print(&energy, &arena), "7nm,mac_bf16=0.30000000000000004,dram_byte=2.5");
   tg_energy_default(&energy);
   EXPECT_STR(tg_energy_print(&energy, &arena), "45nm");
   tg_arena_release(&arena);
@@ -178,6 +203,8 @@ TG_TEST(energy, what_is_no_table_is_refused_by_name) {
              {"45nm,sram=-1", "energy sram: \"-1\" is not a number"},
              {"45nm,sram=nan", "energy sram: \"nan\" is not a number"},
              {"45nm,sram=0x10", "energy sram: \"0x10\" is not a number"},
+             {"45nm,sram=1.5pJ", "energy sram: \"1.5pJ\" is not a number"},
+             {"45nm,sram=1e-400", "energy sram: \"1e-400\" is not a number"},
              {"45nm,sram=1e300", "energy sram: 1e300 is not in 0..1e+09"},
              {"missing.yaml", "energy \"missing.yaml\": "}};
   for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
@@ -185,6 +212,24 @@ TG_TEST(energy, what_is_no_table_is_refused_by_name) {
     tg_diag diag = {""};
     EXPECT_EQ(tg_energy_load(bad[i].spec, NULL, &energy, &diag), TG_INVALID);
     EXPECT(!strncmp(diag.message, bad[i].why, strlen(bad[i].why)));
+  }
+}
+
+/* What a binary program may bring. */
+TG_TEST(energy, tables_are_checked) {
+  static const struct {
+    double price, dram;
+    uint32_t node;
+    bool fits;
+  } cases[] = {{1, 2, 45, true},   {0, -1, 45, true},   {1e9, 1e9, 45, true}, {-1, 2, 45, false},
+               {1, -2, 45, false}, {2e9, 2, 45, false}, {NAN, 2, 45, false},  {1, 2, 44, false}};
+  for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+    tg_energy energy;
+    tg_energy_default(&energy);
+    energy.sram = cases[i].price;
+    energy.dram_byte = cases[i].dram;
+    energy.node = cases[i].node;
+    EXPECT_EQ(tg_energy_check(&energy, NULL), cases[i].fits ? TG_OK : TG_INVALID);
   }
 }
 

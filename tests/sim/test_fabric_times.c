@@ -64,6 +64,19 @@ static const fabric_case cases[] = {
      "dst_base=128 dst_inner=8 dst_mask=2\ninvoke 0 \"i\"\n",
      438,
      {{4, TG_AGCU, 0, 0, 48, 432}}},
+    /* While port 1 waits for these (c = 454, e = 464), port 0 has a STORE: 10 cycles behind the SYNC, t0 = 91, e = 95, and the next SYNC
+     * behind that. The run is over at 470: PRE then, ACT 483.75, WR 497.5, data from 507.5 to 510, so cycle 509 is the last. */
+    {"a_store_ends_while_a_device_is_waited_for",
+     "arch tiny\ndevice ddr4-3200,channels=1,hash=none,map=gcbr,port_queue=5\ndram 2097152\nsection "
+     "\"s\"\nagcu 0\nctx 0 sync\nctx 0 store base=1 " ROWS(
+         4) "\nctx 0 sync\nagcu 1\n"
+            "ctx 0 load rows=8 take=4 m_radix=1,1,8 k_radix=1,1,4 stride=0,0,131072,0,0,4 y_size=1 x_size=1 "
+            "dst_base=128 dst_inner=8 dst_mask=2\ninvoke 0 \"i\"\nbase 0=0 1=1024\n",
+     510,
+     {{4, TG_AGCU, 0, 0, 80, 80},
+      {4, TG_AGCU, 0, 1, 90, 95},
+      {4, TG_AGCU, 0, 2, 96, 96},
+      {5, TG_AGCU, 0, 0, 80, 464}}},
     /* Ten rows by index, words 2 to 11 of the store memory: three of its rows, read at 49 .. 51. The first piece goes at 54; 10
      * atoms of 4 cycles: c = 54+39+60 = 153, granted at 155, e = 165. */
     {"rows_by_index",

@@ -345,6 +345,17 @@ TG_TEST(ordering, a_sync_of_mx_overtakes_gemms) {
         "both operands");
 }
 
+/* A stream owns the half that it names, whether a word uses it or not; an operand no bank beyond the last of 32, and no half. */
+TG_TEST(ordering, what_is_owned_and_not_used) {
+  WRONG(GEMM_AND_VOP("", "mx sync post_kind=1 post_sem=0\n"), "word ld r0 = s0.lo | nop |", "word nop",
+        "tile 0, accumulator half 0: tile 0 vx pc 0");
+  RIGHT("arch tiny\nset banks=32\nsection \"s\"\ntile 0\nword ld r0 = s0.lo | nop |\n"
+        "mx gemm m_count=1,4 blk_count=1,1,1,1 a_m=0,1 a_base=3968 a_banks=2 b_base=128 b_row=1 b_banks=1 "
+        "k_chunk=4 k_total=4 init=1 c_base=128\n"
+        "vx vop rows=4 row_count=1,1,4 j_count=1,1 seg_len=1 s0_kind=4 s0_row=0,0,1\n",
+        NULL, "");
+}
+
 /* The SYNC's post may come first, although the GEMM stands before it. */
 TG_TEST(ordering, of_the_posts_of_one_unit_either_may_be_first) {
   WRONG(GEMM_AND_VOP("post_kind=1 post_sem=0", ""), "vx vop", "mx sync post_kind=1 post_sem=0\nvx vop",
@@ -951,6 +962,8 @@ TG_TEST(ordering, a_conflict_names_the_tensor) {
         "tensor input fp32 1024 4 \"y\"\ntensor input fp32 0 96 \"x\"", "from byte 64 on (\"x\")");
   WRONG(WALKING("0=0 1=64"), "tensor input fp32 0 96 \"x\"",
         "tensor input fp32 1024 4 \"y\"\ntensor input fp32 0 16 \"x\"", "from byte 64 on (\"no tensor\")");
+  WRONG(WALKING("0=0 1=64"), "tensor input fp32 0 96 \"x\"", "tensor input fp32 64 4 \"x\"",
+        "from byte 64 on (\"x\")");
 }
 
 /* ---- accumulators ---- */

@@ -149,6 +149,8 @@ TG_TEST(program_check, loops_waits_and_posts) {
       {"", "ctx 0 sync post_kind=col post_pos=1", "there is no position 1"}, /* a west AGCU has no column */
       {"", "ctx 0 sync credit_base=120 credit_mask=0x80", ""},
       {"", "ctx 0 sync credit_base=120 credit_mask=0x100", "credits reach beyond the semaphores"},
+      {"", "ctx 0 sync credit_base=111 credit_mask=0x10000", ""},
+      {"", "ctx 0 sync credit_base=112 credit_mask=0x10000", "credits reach beyond the semaphores"},
       {"", "ctx 0 sync credit_base=4 credit_mask=2 wait_on=1 wait_sem=5",
        "semaphore 5 is waited for twice, once as a credit"},
       {"", "ctx 0 sync credit_base=4 credit_mask=2 wait_on=1 wait_sem=4", ""},
@@ -175,6 +177,9 @@ TG_TEST(program_check, gemms) {
       {GEMM "c_blk=0,0,0,2 blk_count=1,1,1,2 h_blk=0,0,0,1", "", ""},
       {GEMM "c_blk=0,0,0,2 blk_count=1,1,1,2 h_blk=0,0,0,1 format=bf16", "",
        "c_blk[3]: accumulator rows of two blocks"},
+      /* Behind two blocks of the inner loop the outer one goes on by one row, to the half that the last has not. */
+      {GEMM "c_blk=0,0,2,1 blk_count=1,1,2,2 h_blk=0,0,0,1", "", ""},
+      {GEMM "c_blk=0,0,2,1 blk_count=1,1,2,2 h_blk=0,0,1,1", "", "c_blk[2]: accumulator rows of two blocks"},
       {GEMM "sr=1", "", "sr_k is 0"},
       {GEMM "sr=1 sr_k=1", "", ""},
       {GEMM "k_chunk=5", "", ""},

@@ -144,6 +144,20 @@ TG_TEST(systemc_engine, a_program_that_invokes_nothing_takes_no_cycle) {
   close_program(&idle);
 }
 
+/* Ended by its limit in the middle of the posts of the first stream of all, which the next run finds empty. */
+TG_TEST(systemc_engine, posts_of_a_run_that_was_ended_are_forgotten) {
+  opened o = open_program("arch tiny\nsection \"s\"\ntile 0\n"
+                          "mx sync post_kind=1,1,1,1 post_sem=1,1,1,2\nvx sync wait_on=1 wait_sem=2\n"
+                          "invoke 0 \"i\"\n");
+  tg_run_options limited = {.timing_only = true, .max_cycles = 50};
+  tg_run_result result = {0};
+  tg_diag diag = {""};
+  expect_run(&o, TG_OK, 58); /* T0 48; the fourth is visible at 52 */
+  EXPECT_EQ(tg_engine_systemc.run(o.state, o.dram, &limited, &result, &diag), TG_FAULT);
+  expect_run(&o, TG_OK, 58);
+  close_program(&o);
+}
+
 #define LATE_CONFLICT                                                                                        \
   "arch tiny\nsection \"s\"\ntile 0\n"                                                                       \
   "mx gemm m_count=10,10 blk_count=1,1,1,1 a_banks=1 b_base=256 b_banks=1 b_row=1\n"                         \

@@ -18,6 +18,15 @@ const timing_case timing_cases[] = {
      "invoke 0 \"i\"\n",
      "tile 0 mx 0: 48-75\n"
      "cycles 81\n"},
+    /* The last bank, of which two are owned: what is beyond it is none, and no accumulator half. */
+    {"an_operand_owns_no_bank_beyond_the_last",
+     "arch tiny\n"
+     "section \"s\"\n"
+     "tile 0\n"
+     "mx gemm m_count=1,3 blk_count=1,1,1,1 a_base=1920 a_banks=2 b_base=128 b_banks=1 b_row=1\n"
+     "invoke 0 \"i\"\n",
+     "tile 0 mx 0: 48-75\n"
+     "cycles 81\n"},
     /* pitch = M = 50: T_last = 52 + 2 * 50, e = 152 + 49 + 21. */
     {"gemm_of_long_blocks",
      "arch tiny\n"
@@ -357,6 +366,27 @@ const timing_case timing_cases[] = {
      "tile 1 tx 2: 98-98\n"
      "tile 1 tx 3: 99-171\n"
      "cycles 179\n"},
+    /* The other way round: tile 1's first burst is granted at 98, its second is known then, tile 0's request a cycle later. Both
+     * are of age 100, and the lower position goes first though it comes last: at 161, a hop before segment 2 is free at 162. Tile 1
+     * has that one again at 161 + 1 + 4, and its neighbour a hop later. */
+    {"of_one_age_the_lower_position_goes_first_also_when_it_comes_last",
+     "arch tiny\n"
+     "set cols=4\n"
+     "section \"s\"\n"
+     "tile 0\n"
+     "tx sync\n"
+     "tx sync\n"
+     "tx sync\n"
+     "tx send src_inner=200 dst_inner=200 flits=4 dst_mask=16\n"
+     "tile 1\n"
+     "tx send src_inner=200 dst_inner=200 flits=68 dst_mask=16\n"
+     "invoke 0 \"i\"\n",
+     "tile 0 tx 0: 96-96\n"
+     "tile 0 tx 1: 97-97\n"
+     "tile 0 tx 2: 98-98\n"
+     "tile 0 tx 3: 99-165\n"
+     "tile 1 tx 0: 96-170\n"
+     "cycles 178\n"},
     /* first burst granted at 82, the second is of age 84. Tile 1's request is of age 82: granted at 147 when segment 2 is
      * free; segment 3 then until 152, which the second burst reaches two cycles after its grant at 150 */
     {"an_older_request_goes_before_the_next_burst",
@@ -571,6 +601,30 @@ const timing_case timing_cases[] = {
      "tile 3 mx 0: 19-19\n"
      "tile 3 mx 0: 20-20\n"
      "cycles 26\n"},
+    /* Three of four tiles are alike: a word for all, and one with the loop counts of the row of the fourth. */
+    {"patches_of_one_that_differs",
+     "arch tiny\n"
+     "set config_cycles=1\n"
+     "section \"s\"\n"
+     "tile 0\n"
+     "mx sync loop_count=2\n"
+     "tile 1\n"
+     "mx sync loop_count=3\n"
+     "tile 2\n"
+     "mx sync loop_count=2\n"
+     "tile 3\n"
+     "mx sync loop_count=2\n"
+     "invoke 0 \"i\"\n",
+     "tile 0 mx 0: 16-16\n"
+     "tile 0 mx 0: 17-17\n"
+     "tile 1 mx 0: 16-16\n"
+     "tile 1 mx 0: 17-17\n"
+     "tile 1 mx 0: 18-18\n"
+     "tile 2 mx 0: 16-16\n"
+     "tile 2 mx 0: 17-17\n"
+     "tile 3 mx 0: 16-16\n"
+     "tile 3 mx 0: 17-17\n"
+     "cycles 24\n"},
     /* Five words go along the rows: a SYNC, one of another queue, two of its semaphores, 16 in a word, and a SYNC of a west AGCU. At
      * the same time four go along the north AGCUs. */
     {"the_longer_of_two_buses_counts",
@@ -762,6 +816,21 @@ const timing_case timing_cases[] = {
      "tile 1 mx 0: 48-75\n"
      "tile 1 vx 0: 48-56\n"
      "cycles 90\n"},
+    /* A stream that no word uses, of row 384: of the second half, beyond which they begin again. It does not own the first bank of the next
+     * tile. */
+    {"a_stream_beyond_the_accumulator_owns_the_half_of_its_rest",
+     "arch tiny\n"
+     "section \"s\"\n"
+     "tile 0\n"
+     "mx gemm m_count=1,3 blk_count=1,1,1,1 a_banks=1 b_base=128 b_banks=1 b_row=1\n"
+     "vx vop row_count=1,1,1 j_count=1,1 rows=1 s0_kind=4 s0_base=384\n"
+     "tile 1\n"
+     "tx send dir=1 src_inner=200 dst_inner=200 flits=5 dst_mask=1\n"
+     "invoke 0 \"i\"\n",
+     "tile 0 mx 0: 48-75\n"
+     "tile 0 vx 0: 48-56\n"
+     "tile 1 tx 0: 48-55\n"
+     "cycles 81\n"},
     /* the issue takes one in the cycle in which the increment arrives */
     {"255_increments_fit",
      "arch tiny\n"
@@ -774,6 +843,22 @@ const timing_case timing_cases[] = {
      "tile 0 mx 0: 48-48\n"
      "tile 0 vx 0: 48-48\n"
      "cycles 54\n"},
+    /* The post of 64 is visible at 66, and may be one too many until the SYNC of 65 takes one; when the section is over, 6 cycles
+     * behind that, is known before. */
+    {"a_section_ends_behind_an_increment_that_fits",
+     "arch tiny\n"
+     "section \"s\"\n"
+     "tile 0\n"
+     "mx sync post_kind=2 post_pos=2 post_sem=3\n"
+     "tile 1\n"
+     "sem 3=255\n"
+     "tx sync\n"
+     "tx sync wait_on=1 wait_sem=3\n"
+     "invoke 0 \"i\"\n",
+     "tile 0 mx 0: 64-64\n"
+     "tile 1 tx 0: 64-64\n"
+     "tile 1 tx 1: 65-65\n"
+     "cycles 71\n"},
     /* granted at 49; e = 49 + 8 */
     {"the_last_row_of_the_store_memory",
      "arch tiny\n"
