@@ -1,4 +1,4 @@
-/* Samples of images at places that arrive: sums over all positions with weights that are 0 but near the place. */
+/* Samples of images at places that arrive: sums of the rows of channels that lie beside the place, by their weights. */
 #include "frontend/decompose/compose.h"
 
 #include <inttypes.h>
@@ -46,31 +46,66 @@ static tg_value *cubic(tg_build *b, tg_value *t, bool near) {
   return plus(b, mul(b, y, t), -4 * a);
 }
 
-/* A neighbour's weight, at its position among 0 .. size-1: [.., places, size]. x [.., places, 1]. */
-static tg_value *tap(tg_build *b, tg_value *position, tg_value *weight, int64_t size) {
-  tg_value *here = tg_build_binary(b, TG_OP_EQUAL, position,
-                                   tg_build_positions(b, position, size, position->rank - 1, position->rank));
-  return tg_build_where(b, here, weight ? weight : tg_build_number(b, 1), tg_build_number(b, 0));
+/* What is summed along a dimension for each place, [n, places]: position of the neighbour, held to 0 .. size - 1; its weight, NULL: 1;
+ * and whether it lies there, NULL: always. */
+typedef struct neighbour {
+  tg_value *position, *weight, *inside;
+} neighbour;
+
+enum { MOST_NEIGHBOURS = 4 };
+
+static neighbour neighbour_at(tg_build *b, const sampling *s, tg_value *position, tg_value *weight,
+                              int64_t size) {
+  neighbour n = {.position = tg_build_clip(b, position, 0, (double)size - 1), .weight = weight};
+  if (s->padding == ZEROS)
+    n.inside = both(b, with(b, TG_OP_GREATER_OR_EQUAL, position, 0),
+                    with(b, TG_OP_LESS_OR_EQUAL, position, (double)size - 1));
+  return n;
 }
 
-/* x [.., places] in [-1, 1]: the weight of each position [.., places, size]. */
-static tg_value *weights(tg_build *b, tg_value *x, const sampling *s, int64_t size) {
+/* Those of x [n, places], which goes from -1 to 1 along the dimension; how many. */
+static int neighbours(tg_build *b, tg_value *x, const sampling *s, int64_t size,
+                      neighbour out[MOST_NEIGHBOURS]) {
   double half = 0.5 * (s->corners ? (double)size - 1 : (double)size);
   x = times(b, plus(b, x, 1), half);
   if (!s->corners) x = plus(b, x, -0.5);
-  x = tg_build_insert(b, x, x->rank);
   if (s->kernel != CUBIC) x = within(b, x, s, size);
-  if (s->kernel == NEAREST) return tap(b, tg_build_unary(b, TG_OP_ROUND, x), NULL, size);
+  if (s->kernel == NEAREST) {
+    out[0] = neighbour_at(b, s, tg_build_unary(b, TG_OP_ROUND, x), NULL, size);
+    return 1;
+  }
   tg_value *from = floor_of(b, x), *t = sub(b, x, from), *rest = sub(b, tg_build_number(b, 1), t);
-  if (s->kernel == LINEAR) return add(b, tap(b, from, rest, size), tap(b, plus(b, from, 1), t, size));
+  if (s->kernel == LINEAR) {
+    out[0] = neighbour_at(b, s, from, rest, size);
+    out[1] = neighbour_at(b, s, plus(b, from, 1), t, size);
+    return 2;
+  }
   tg_value *each[] = {cubic(b, plus(b, t, 1), false), cubic(b, t, true), cubic(b, rest, true),
                       cubic(b, plus(b, rest, 1), false)};
-  tg_value *sum = NULL;
-  for (int k = 0; k < 4; k++) {
-    tg_value *one = tap(b, within(b, plus(b, from, k - 1), s, size), each[k], size);
-    sum = sum ? add(b, sum, one) : one;
+  for (int k = 0; k < 4; k++)
+    out[k] = neighbour_at(b, s, within(b, plus(b, from, k - 1), s, size), each[k], size);
+  return 4;
+}
+
+static tg_value *all_of(tg_build *b, tg_value *x, tg_value *y,
+                        tg_value *(*join)(tg_build *, tg_value *, tg_value *)) {
+  return !x ? y : !y ? x : join(b, x, y);
+}
+
+/* The row of a neighbour along each dimension, times its weight: [n, places, channels]. rows [n positions, channels]. */
+static tg_value *sample(tg_build *b, tg_value *rows, tg_value *images, const neighbour *const along[],
+                        int dims, const int64_t *sizes) {
+  tg_value *row = images, *weight = NULL, *inside = NULL;
+  int64_t stride = 1;
+  for (int d = dims - 1; d >= 0; stride *= sizes[d--]) {
+    row = add(b, row, times(b, along[d]->position, (double)stride));
+    weight = all_of(b, weight, along[d]->weight, mul);
+    inside = all_of(b, inside, along[d]->inside, both);
   }
-  return sum;
+  tg_value *there = tg_build_binary(b, TG_OP_GATHER, rows, tg_build_cast(b, row, TG_I64));
+  if (b->failed) return there;
+  if (inside) there = tg_build_where(b, tg_build_insert(b, inside, 2), there, tg_build_number(b, 0));
+  return weight ? mul(b, there, tg_build_insert(b, weight, 2)) : there;
 }
 
 static tg_status read_sampling(const tg_node *node, sampling *s, tg_diag *diag) {
@@ -86,12 +121,11 @@ static tg_status read_sampling(const tg_node *node, sampling *s, tg_diag *diag) 
   return TG_OK;
 }
 
-/* X [N, C, D..], grid [N, places.., dims]: weights of each dimension multiplied out, [N, places, positions], and their
- * product with X [N, C, positions]. */
+/* X [N, C, D..], grid [N, places.., dims], the last dimension first. Rows are addressed by numbers in FP32, hence the bound of 2^24. */
 tg_status tg_make_grid_sample(tg_build *b, tg_node *node, tg_value **results, tg_diag *diag) {
-  tg_value *x = tg_in(node, 0), *grid = tg_in(node, 1), *all = NULL;
+  tg_value *x = tg_in(node, 0), *grid = tg_in(node, 1), *sum = NULL;
   sampling s = {LINEAR, ZEROS, false};
-  int dims = x->rank - 2;
+  int dims = x->rank - 2, count = 0, combinations = 1;
   if (read_sampling(node, &s, diag)) return TG_INVALID;
   bool fits = (dims == 2 || dims == 3) && grid->rank == x->rank && grid->dims[dims + 1].size == dims &&
               grid->dims[0].size == x->dims[0].size && tg_dtype_is_float(x->dtype) &&
@@ -99,28 +133,31 @@ tg_status tg_make_grid_sample(tg_build *b, tg_node *node, tg_value **results, tg
   if (!fits || (s.kernel == CUBIC && dims == 3) || !tg_value_elements(x) || !tg_value_elements(grid))
     return tg_fail(diag, TG_INVALID, "data and grid of types %s and %s are not supported",
                    tg_value_type_text(x, b->graph->arena), tg_value_type_text(grid, b->graph->arena));
-  int64_t n = x->dims[0].size, places = tg_value_elements_between(grid, 1, dims + 1),
-          positions = tg_value_elements_between(x, 2, x->rank), list[] = {n, places, dims};
-  if (tg_compose_bounded((double)n * (double)places * (double)positions, diag)) return TG_INVALID;
-  tg_value *at = tg_build_reshape(b, f32(b, grid), 3, list);
-  int64_t so_far = 1;
-  for (int d = 0; d < dims; d++) { /* the grid has the last dimension first */
-    int64_t size = x->dims[2 + d].size;
+  int64_t n = x->dims[0].size, c = x->dims[1].size, places = tg_value_elements_between(grid, 1, dims + 1),
+          positions = tg_value_elements_between(x, 2, x->rank), list[] = {n, places, dims},
+          planes[] = {n, c, positions}, table[] = {n * positions, c}, sizes[3], out[TG_MAX_RANK] = {n, c};
+  if ((double)n * (double)positions >= 1 << 24)
+    return tg_fail(diag, TG_INVALID, "an image of more than 2^24 elements is not supported");
+  if (tg_compose_bounded((double)n * (double)places * (double)c, diag)) return TG_INVALID;
+  tg_value *at = tg_build_reshape(b, f32(b, grid), 3, list),
+           *rows = tg_build_reshape(b, tg_build_swap(b, tg_build_reshape(b, f32(b, x), 3, planes)), 2, table),
+           *images = times(b, tg_build_positions(b, at, n, 0, 2), (double)positions);
+  neighbour beside[3][MOST_NEIGHBOURS];
+  for (int d = 0; d < dims; d++) {
+    sizes[d] = x->dims[2 + d].size;
+    out[2 + d] = grid->dims[1 + d].size;
     tg_value *one = tg_build_slice(b, at, 2, dims - 1 - d, dims - d, 1);
-    one = weights(b, tg_build_reshape(b, one, 2, list), &s, size);
-    if (b->failed) return TG_OK;
-    if (all) {
-      int64_t sizes[] = {n, places, so_far * size};
-      all = tg_build_reshape(b, mul(b, tg_build_insert(b, all, 3), tg_build_insert(b, one, 2)), 3, sizes);
-    } else {
-      all = one;
-    }
-    so_far *= size;
+    count = neighbours(b, tg_build_reshape(b, one, 2, list), &s, sizes[d], beside[d]);
+    combinations *= count;
   }
-  int64_t table[] = {n, x->dims[1].size, positions}, sizes[TG_MAX_RANK] = {n, x->dims[1].size};
-  for (int d = 0; d < dims; d++) sizes[2 + d] = grid->dims[1 + d].size;
-  tg_value *y = tg_build_matmul(b, tg_build_reshape(b, f32(b, x), 3, table), tg_build_swap(b, all));
-  results[0] = tg_build_cast(b, tg_build_reshape(b, y, x->rank, sizes), x->dtype);
+  for (int k = 0; k < combinations && !b->failed; k++) {
+    const neighbour *along[3];
+    for (int d = dims - 1, rest = k; d >= 0; rest /= count, d--) along[d] = &beside[d][rest % count];
+    tg_value *one = sample(b, rows, images, along, dims, sizes);
+    sum = sum && !b->failed ? add(b, sum, one) : one;
+  }
+  if (b->failed) return TG_OK;
+  results[0] = tg_build_cast(b, tg_build_reshape(b, tg_build_swap(b, sum), x->rank, out), x->dtype);
   return TG_OK;
 }
 

@@ -625,6 +625,10 @@ def grids():
             for corners in (0, 1):
                 case("grid_sample_%s_%s_%d" % (mode, padding, corners), "GridSample", [x, grid], [sample(x, grid, corners, mode, padding)], 20,
                      mode=mode, padding_mode=padding, align_corners=corners)
+    x[1, 2, 3, 1] = np.inf  # in what lies beside it alone
+    for mode in ("linear", "nearest", "cubic"):
+        case("grid_sample_infinity_%s" % mode, "GridSample", [x, grid], [sample(x, grid, 0, mode, "zeros")], 20, mode=mode)
+    x[1, 2, 3, 1] = 0.5
     case("grid_sample_unknown", "GridSample", [x, grid], [x], 20, mode="spline", refused="is not known")
     def between(a, axis, factor):
         at = np.minimum(np.arange(int(a.shape[axis] * factor)) / factor, a.shape[axis] - 1)
