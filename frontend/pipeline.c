@@ -111,6 +111,7 @@ tg_status tg_frontend_lower(tg_graph *graph, const tg_frontend_options *options,
   run(&p, "lower_repeats");
   run(&p, "merge_moves");
   if (options->precision.tiling_accum == TG_ACCUM_FP32) run(&p, "lower_conv_gradient");
+  run(&p, "lower_depthwise_gradient");
   run(&p, "split_reduce");
   run(&p, "fold_constants");
   run(&p, "permute_weights");

@@ -51,6 +51,8 @@ void tg_pass_lower_pool_gradient(tg_graph *graph);  /* to MaxPoolIndex, Mul, Win
 /* Weight gradients of convolutions to one channel to Mul, ReduceSum; behind channels_last; not where
  * accumulation rounds (--tiling-accum) */
 void tg_pass_lower_conv_gradient(tg_graph *graph);
+/* Weight gradients of depthwise convolutions, whatever accumulation does; behind channels_last, in front of split_reduce. */
+void tg_pass_lower_depthwise_gradient(tg_graph *graph);
 
 /* Layout: convolution and pooling to channels-last, transposes moved until they meet. */
 void tg_pass_channels_last(tg_graph *graph);

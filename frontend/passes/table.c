@@ -39,6 +39,7 @@ static const struct {
     PASS(lower_gather),
     PASS(transpose_products),
     PASS(lower_conv_gradient),
+    PASS(lower_depthwise_gradient),
     PASS(slice_gather),
     PASS(lower_float64),
     PASS(permute_channels),
