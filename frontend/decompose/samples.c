@@ -1,4 +1,5 @@
 /* Samples of images between their elements: of regions (RoiAlign), and where offsets say (DeformConv). */
+#include "frontend/base/math.h"
 #include "frontend/decompose/compose.h"
 #include "frontend/infer/window.h"
 
@@ -8,13 +9,13 @@
 
 /* --- RoiAlign --- */
 
-enum { MOST_SAMPLES = 64 };
+enum { MOST_SAMPLES = 64, MOST_PARTS = 64, EACH_PART = 1 << 26 /* elements */ };
 
 typedef struct regions {
-  tg_value *x, *rois;       /* FP32: [regions, C, H, W], each region's image; [regions, 4] */
-  int64_t count, out[2];    /* regions; results along height and width */
-  int64_t samples[2];       /* of a result along height and width: the most of any region */
-  int64_t *counts[2];       /* of each region, where they differ; else NULL */
+  tg_value *x, *rois, *images;     /* FP32: [N, C, H, W]; [regions, 4]; the image of each region */
+  int64_t channels, count, out[2]; /* the latter: regions; results along height and width */
+  int64_t samples[2];              /* of a result along height and width: the most of any region */
+  int64_t *counts[2];              /* of each region, where they differ; else NULL */
   bool half_pixel, maximum; /* positions are half an element less; the largest term in place of the mean */
   double scale;
 } regions;
@@ -43,6 +44,12 @@ static tg_status count_samples(tg_arena *arena, const tg_value *rois, regions *r
   return TG_OK;
 }
 
+/* What is gathered for all regions. */
+static double elements_of(const regions *r) {
+  return (double)r->count * (double)r->channels * 4 * (double)(r->out[0] * r->samples[0]) *
+         (double)(r->out[1] * r->samples[1]);
+}
+
 /* Reads and checks a RoiAlign: x [n, c, h, w], rois [count, 4] as two corners, the image of each. A sampling ratio of 0 takes as many
  * samples as a region's bin has pixels, so the regions must be known then (count_samples). */
 static tg_status read_regions(tg_arena *arena, const tg_node *node, regions *r, tg_diag *diag) {
@@ -63,16 +70,17 @@ static tg_status read_regions(tg_arena *arena, const tg_node *node, regions *r, 
               tg_value_elements(rois);
   if (!fits) return tg_fail(diag, TG_INVALID, "data, rois and batch_indices do not fit");
   r->count = rois->dims[0].size;
+  r->channels = x->dims[1].size;
   if (r->samples[0] < 0 || r->samples[0] > MOST_SAMPLES)
     return tg_fail(diag, TG_INVALID, "sampling_ratio = %" PRId64 " is not supported", r->samples[0]);
   if (r->out[0] < 1 || r->out[1] < 1 || r->out[0] > MOST || r->out[1] > MOST)
     return tg_fail(diag, TG_INVALID, "a result of %" PRId64 " x %" PRId64 " is not supported", r->out[0],
                    r->out[1]);
   if (!r->samples[0] && count_samples(arena, rois, r, diag)) return TG_INVALID;
-  double rows = (double)(r->out[0] * r->samples[0]), columns = (double)(r->out[1] * r->samples[1]),
-         planes = (double)r->count * (double)x->dims[1].size;
-  double most = fmax(rows, (double)x->dims[2].size) * fmax(columns, (double)x->dims[3].size) * planes;
-  return tg_compose_bounded(most, diag);
+  if ((double)x->dims[0].size * (double)x->dims[2].size * (double)x->dims[3].size >= 1 << 24)
+    return tg_fail(diag, TG_INVALID, "an image of more than 2^24 elements is not supported");
+  double most = elements_of(r) / MOST_PARTS;
+  return tg_compose_bounded(fmax(most, elements_of(r) / (double)r->count), diag);
 }
 
 /* For each sample of each region along a dimension: where in its result it is, or its share of the mean: [regions, out
@@ -118,74 +126,107 @@ static tg_value *places_along(tg_build *b, const regions *r, int d) {
   return tg_build_insert(b, add(b, place, inner), 2);
 }
 
-/* The elements below and above each place, of 0 .. size - 1, and their shares: [regions, places, 1]. Places beyond an
- * element outside have no share. */
-typedef struct neighbours {
-  tg_value *position[2], *share[2];
-} neighbours;
+/* For each result along a dimension what is read for its samples, two neighbours each: positions, held to 0 .. size - 1, and their
+ * weights, [regions, out, 2 samples]. Places beyond an element outside have no weight. */
+typedef struct along {
+  tg_value *position, *weight;
+} along;
 
-static neighbours neighbours_of(tg_build *b, tg_value *place, int64_t size) {
-  neighbours n;
+static along read_along(tg_build *b, const regions *r, int d) {
+  int64_t size = r->x->dims[2 + d].size, sizes[] = {r->count, r->out[d], 2 * r->samples[d]};
+  tg_value *place = places_along(b, r, d), *position[2], *weight[2];
   tg_value *inside =
       both(b, with(b, TG_OP_GREATER_OR_EQUAL, place, -1), with(b, TG_OP_LESS_OR_EQUAL, place, (double)size));
-  tg_value *held = tg_build_clip(b, place, 0, (double)size - 1);
-  n.position[0] = tg_build_unary(b, TG_OP_FLOOR, held);
-  n.position[1] = plus(b, n.position[0], 1);
-  tg_value *upper = sub(b, held, n.position[0]), *zero = tg_build_number(b, 0);
-  n.share[0] = tg_build_where(b, inside, sub(b, tg_build_number(b, 1), upper), zero);
-  n.share[1] = tg_build_where(b, inside, upper, zero);
-  return n;
+  tg_value *held = tg_build_clip(b, place, 0, (double)size - 1), *zero = tg_build_number(b, 0);
+  position[0] = tg_build_unary(b, TG_OP_FLOOR, held);
+  position[1] = tg_build_clip(b, plus(b, position[0], 1), 0, (double)size - 1);
+  tg_value *upper = sub(b, held, position[0]);
+  weight[0] = tg_build_where(b, inside, sub(b, tg_build_number(b, 1), upper), zero);
+  weight[1] = tg_build_where(b, inside, upper, zero);
+  return (along){.position = tg_build_reshape(b, tg_build_concat(b, position, 2, 2), 3, sizes),
+                 .weight = tg_build_reshape(b, tg_build_concat(b, weight, 2, 2), 3, sizes)};
 }
 
-/* weight (NULL: 1) at the position, else 0: [regions, 1, places, size]. */
-static tg_value *spike(tg_build *b, tg_value *position, tg_value *weight, int64_t size) {
-  tg_value *here = tg_build_binary(b, TG_OP_EQUAL, position, tg_build_positions(b, position, size, 2, 3));
-  return tg_build_insert(
-      b, tg_build_where(b, here, weight ? weight : tg_build_number(b, 1), tg_build_number(b, 0)), 1);
+/* Of a number for each sample along a dimension, [regions, out samples], one for each of its neighbours. */
+static tg_value *twice(tg_build *b, const regions *r, int d, tg_value *x) {
+  int64_t two[] = {r->count, r->out[d] * r->samples[d], 2},
+          sizes[] = {r->count, r->out[d], 2 * r->samples[d]};
+  return tg_build_reshape(b, tg_build_expand(b, tg_build_insert(b, x, 2), 3, two), 3, sizes);
 }
 
-/* Sums of a result's samples divide into those along each dimension. */
+/* op(rows, columns) of what is known along height, [regions, out, n], and along width: [regions out out, n n]. */
+static tg_value *crossed(tg_build *b, const regions *r, tg_op op, tg_value *rows, tg_value *columns) {
+  int64_t sizes[] = {r->count * r->out[0] * r->out[1], 4 * r->samples[0] * r->samples[1]};
+  rows = tg_build_insert(b, tg_build_insert(b, rows, 2), 4);
+  columns = tg_build_insert(b, tg_build_insert(b, columns, 1), 3);
+  return tg_build_reshape(b, tg_build_binary(b, op, rows, columns), 2, sizes);
+}
+
+/* The weight of what each result reads, and these rows of channels: [results, neighbours], [results, neighbours, channels]. */
+static tg_value *neighbour_rows_of(tg_build *b, const regions *r, tg_value **out_weight) {
+  along rows = read_along(b, r, 0), columns = read_along(b, r, 1);
+  int64_t n = r->x->dims[0].size, c = r->x->dims[1].size, h = r->x->dims[2].size, w = r->x->dims[3].size,
+          planes[] = {n, c, h * w}, table[] = {n * h * w, c}, image[] = {r->count, 1, 1};
+  tg_value *first = times(b, tg_build_reshape(b, f32(b, r->images), 3, image), (double)(h * w));
+  tg_value *index =
+      crossed(b, r, TG_OP_ADD, add(b, first, times(b, rows.position, (double)w)), columns.position);
+  *out_weight = crossed(b, r, TG_OP_MUL, rows.weight, columns.weight);
+  tg_value *pixels = tg_build_reshape(b, tg_build_swap(b, tg_build_reshape(b, r->x, 3, planes)), 2, table);
+  return tg_build_binary(b, TG_OP_GATHER, pixels, tg_build_cast(b, index, TG_I64));
+}
+
+/* Neighbours times their weights, of which those without one are 0, whatever lies there: [results, neighbours, channels]. */
+static tg_value *weighed_rows(tg_build *b, tg_value *rows, tg_value *weight) {
+  if (b->failed) return rows;
+  tg_value *each = tg_build_insert(b, weight, 2);
+  return tg_build_where(b, with(b, TG_OP_EQUAL, each, 0), tg_build_number(b, 0), mul(b, rows, each));
+}
+
+/* Of each result's neighbours the share of the mean that their samples have, [results, neighbours]: 0 for those that a region has
+ * fewer than others. */
+static tg_value *shares(tg_build *b, const regions *r) {
+  return crossed(b, r, TG_OP_MUL, twice(b, r, 0, samples_along(b, r, 0, true)),
+                 twice(b, r, 1, samples_along(b, r, 1, true)));
+}
+
+/* The mean of all samples. */
 static tg_value *mean_of_regions(tg_build *b, const regions *r) {
-  tg_value *matrix[2];
-  for (int d = 0; d < 2; d++) {
-    int64_t size = r->x->dims[2 + d].size, each[] = {r->count, r->out[d], r->samples[d], size},
-            rows[] = {r->count, 1, r->out[d], size};
-    neighbours n = neighbours_of(b, places_along(b, r, d), size);
-    tg_value *all =
-        add(b, spike(b, n.position[0], n.share[0], size), spike(b, n.position[1], n.share[1], size));
-    if (r->counts[d])
-      all = mul(b, all, tg_build_insert(b, tg_build_insert(b, samples_along(b, r, d, true), 1), 3));
-    all = tg_build_reduce(b, TG_OP_REDUCE_SUM, tg_build_reshape(b, all, 4, each), 1u << 2);
-    matrix[d] = tg_build_reshape(b, all, 4, rows);
-    if (!r->counts[d]) matrix[d] = with(b, TG_OP_DIV, matrix[d], (double)r->samples[d]);
-  }
-  return tg_build_matmul(b, matrix[0], tg_build_matmul(b, r->x, tg_build_swap(b, matrix[1])));
+  tg_value *weight, *rows = neighbour_rows_of(b, r, &weight);
+  if (r->counts[0]) weight = mul(b, weight, shares(b, r));
+  tg_value *terms = weighed_rows(b, rows, weight);
+  if (b->failed) return rows;
+  tg_value *sum = tg_build_reduce(b, TG_OP_REDUCE_SUM, terms, 1u << 1);
+  return r->counts[0] ? sum : with(b, TG_OP_DIV, sum, (double)(r->samples[0] * r->samples[1]));
 }
 
 /* The largest of the four terms of all samples, as ONNX has it. */
 static tg_value *maximum_of_regions(tg_build *b, const regions *r) {
-  neighbours along[2];
-  tg_value *best = NULL;
-  for (int d = 0; d < 2; d++) along[d] = neighbours_of(b, places_along(b, r, d), r->x->dims[2 + d].size);
-  for (int k = 0; k < 4; k++) {
-    int at[] = {k / 2, k % 2};
-    tg_value *rows = spike(b, along[0].position[at[0]], NULL, r->x->dims[2].size),
-             *columns = spike(b, along[1].position[at[1]], NULL, r->x->dims[3].size);
-    tg_value *there = tg_build_matmul(b, rows, tg_build_matmul(b, r->x, tg_build_swap(b, columns)));
-    tg_value *weight = mul(b, along[0].share[at[0]], tg_build_swap(b, along[1].share[at[1]]));
-    there = mul(b, there, tg_build_insert(b, weight, 1));
-    best = best ? tg_build_binary(b, TG_OP_MAX, best, there) : there;
-  }
-  int64_t c = r->x->dims[1].size, each[] = {r->count, c, r->out[0], r->samples[0], r->out[1], r->samples[1]};
-  if (!r->counts[0])
-    return tg_build_reduce(b, TG_OP_REDUCE_MAX, tg_build_reshape(b, best, 6, each), 1u << 3 | 1u << 5);
-  tg_value *rows = tg_build_insert(b, samples_along(b, r, 0, true), 2),
-           *columns = tg_build_insert(b, samples_along(b, r, 1, true), 1);
-  tg_value *is = tg_build_insert(b, with(b, TG_OP_GREATER, mul(b, rows, columns), 0), 1);
-  best = tg_build_where(b, is, best, tg_build_number(b, -INFINITY));
-  best = tg_build_reduce(b, TG_OP_REDUCE_MAX, tg_build_reshape(b, best, 6, each), 1u << 3 | 1u << 5);
+  tg_value *weight, *rows = neighbour_rows_of(b, r, &weight), *terms = weighed_rows(b, rows, weight);
+  if (b->failed) return rows;
+  if (!r->counts[0]) return tg_build_reduce(b, TG_OP_REDUCE_MAX, terms, 1u << 1);
+  tg_value *is = tg_build_insert(b, with(b, TG_OP_GREATER, shares(b, r), 0), 2);
+  tg_value *best = tg_build_reduce(b, TG_OP_REDUCE_MAX,
+                                   tg_build_where(b, is, terms, tg_build_number(b, -INFINITY)), 1u << 1);
   return tg_build_where(b, with(b, TG_OP_EQUAL, best, -INFINITY), tg_build_number(b, 0),
                         best); /* no sample */
+}
+
+/* Region after region, as many at a time as there is room for. */
+static tg_value *of_regions(tg_build *b, const regions *r) {
+  tg_value *parts[MOST_PARTS];
+  int64_t count = tg_clamp((int64_t)ceil(elements_of(r) / EACH_PART), 1, tg_min(r->count, MOST_PARTS)),
+          each = tg_div_up(r->count, count);
+  int made = 0;
+  for (int64_t first = 0; first < r->count && !b->failed; first += each) {
+    regions part = *r;
+    int64_t end = tg_min(first + each, r->count);
+    part.count = end - first;
+    part.rois = tg_build_slice(b, r->rois, 0, first, end, 1);
+    part.images = tg_build_slice(b, r->images, 0, first, end, 1);
+    for (int d = 0; d < 2 && r->counts[d]; d++) part.counts[d] = r->counts[d] + first;
+    parts[made++] = r->maximum ? maximum_of_regions(b, &part) : mean_of_regions(b, &part);
+  }
+  return made > 1 && !b->failed ? tg_build_concat(b, parts, made, 0) : parts[0];
 }
 
 tg_status tg_make_roi_align(tg_build *b, tg_node *node, tg_value **results, tg_diag *diag) {
@@ -193,10 +234,13 @@ tg_status tg_make_roi_align(tg_build *b, tg_node *node, tg_value **results, tg_d
   tg_value *x = tg_in(node, 0);
   if (read_regions(b->graph->arena, node, &r, diag)) return TG_INVALID;
   r.rois = f32(b, tg_in(node, 1));
-  r.x = tg_build_binary(b, TG_OP_GATHER, f32(b, x), tg_in(node, 2));
+  r.x = f32(b, x);
+  r.images = tg_in(node, 2);
+  tg_value *y = of_regions(b, &r);
   if (b->failed) return TG_OK;
-  tg_value *y = r.maximum ? maximum_of_regions(b, &r) : mean_of_regions(b, &r);
-  int64_t sizes[] = {r.count, x->dims[1].size, r.out[0], r.out[1]};
+  int64_t list[] = {r.count, r.out[0] * r.out[1], x->dims[1].size},
+          sizes[] = {r.count, x->dims[1].size, r.out[0], r.out[1]};
+  y = tg_build_swap(b, tg_build_reshape(b, y, 3, list));
   results[0] = tg_build_cast(b, tg_build_reshape(b, y, 4, sizes), x->dtype);
   return TG_OK;
 }

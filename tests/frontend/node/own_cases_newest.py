@@ -226,8 +226,8 @@ def regions(kit):
             return [0.0] * 4
         y, x = min(max(y, 0), h - 1), min(max(x, 0), w - 1)
         j, i = int(y), int(x)
-        return [(1 - abs(y - j - a)) * (1 - abs(x - i - b)) * float(plane[min(j + a, h - 1), min(i + b, w - 1)])
-                for a, b in itertools.product((0, 1), (0, 1))]
+        weights = {(a, b): (1 - abs(y - j - a)) * (1 - abs(x - i - b)) for a, b in itertools.product((0, 1), (0, 1))}
+        return [weight * float(plane[min(j + a, h - 1), min(i + b, w - 1)]) if weight else 0.0 for (a, b), weight in weights.items()]
 
     def wanted(scale, out, samples, half, maximum):
         y = np.zeros((4, 3) + out)
@@ -249,6 +249,12 @@ def regions(kit):
     case("roi_align_adaptive_old", "RoiAlign", [x, rois, batch], [wanted(0.5, (1, 2), 0, False, False)], 16, constants=(1,), output_height=1, output_width=2,
          spatial_scale=0.5, coordinate_transformation_mode="output_half_pixel")
     case("roi_align_adaptive_max", "RoiAlign", [x, rois, batch], [wanted(1.0, (2, 2), 0, True, True)], 16, output_height=2, output_width=2, mode="max")
+    x[1, 1, 4, 5] = np.inf  # in the results that have it among their neighbours
+    for name, samples in (("", 2), ("_adaptive", 0)):
+        with np.errstate(invalid="ignore"):
+            case("roi_align_infinity" + name, "RoiAlign", [x, rois, batch], [wanted(1.0, (2, 3), samples, True, False)], 16, output_height=2, output_width=3,
+                 sampling_ratio=samples)
+    x[1, 1, 4, 5] = 0.5
     image = np.array([[0], [1], [0], [0]]) % x.shape[0]
     for name, scale, out in ("", 1.0, (2, 3)), ("_scaled", 0.7, (3, 2)), ("_fine", 0.5, (9, 8)):
         largest = np.zeros((4, x.shape[1]) + out, "f4")
