@@ -1,5 +1,6 @@
 /* What compositions share. */
 #include "frontend/decompose/compose.h"
+#include "frontend/decompose/conv.h"
 
 #include <inttypes.h>
 #include <math.h>
@@ -28,7 +29,7 @@ bool tg_must_compose(const tg_node *node) {
   case TG_OP_MAX_POOL: return is_volume(node) || !tg_dtype_is_float(tg_in(node, 0)->dtype);
   case TG_OP_MATMUL:
   case TG_OP_GEMM: return tg_dtype_is_integer(tg_in(node, 0)->dtype);
-  case TG_OP_CONV:
+  case TG_OP_CONV: return is_volume(node) || tg_multiplies_channels(node);
   case TG_OP_CONV_TRANSPOSE:
   case TG_OP_AVERAGE_POOL: return is_volume(node);
   case TG_OP_POW: return !is_one_power(node);

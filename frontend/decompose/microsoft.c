@@ -1,5 +1,6 @@
 /* Operators of the domain com.microsoft, as ONNX Runtime's optimizer fuses them. */
 #include "frontend/decompose/compose.h"
+#include "frontend/decompose/conv.h"
 
 #include <inttypes.h>
 #include <stdlib.h>
@@ -149,21 +150,12 @@ static tg_status activated(tg_build *b, const tg_node *node, tg_value *x, tg_val
 }
 
 tg_status tg_make_fused_conv(tg_build *b, tg_node *node, tg_value **results, tg_diag *diag) {
-  static const tg_attr_key lists[] = {TG_ATTR_KERNEL_SHAPE, TG_ATTR_STRIDES, TG_ATTR_DILATIONS, TG_ATTR_PADS};
   tg_value *x = tg_in(node, 0), *z = tg_in(node, 3), *y[1] = {NULL};
   if (check_floats(node, diag)) return TG_INVALID;
   tg_value *operands[] = {x, tg_in(node, 1), tg_in(node, 2)};
-  tg_node *conv =
-      tg_graph_add_node(b->graph, TG_OP_CONV, b->name, operands, operands[2] ? 3 : 2, b->before, -1);
-  for (int i = 0; i < 4; i++) {
-    int count;
-    const int64_t *list = tg_attr_ints(node, lists[i], &count);
-    if (count) tg_attr_set_ints(b->graph, conv, lists[i], list, count);
-  }
-  tg_attr_set_text(b->graph, conv, TG_ATTR_AUTO_PAD, tg_attr_text(node, TG_ATTR_AUTO_PAD));
-  tg_attr_set_int(conv, TG_ATTR_GROUP, tg_attr_int(node, TG_ATTR_GROUP));
+  tg_node *conv = tg_build_conv_like(b, node, operands);
   if (tg_must_compose(conv)) {
-    tg_status status = tg_make_conv_3d(b, conv, y, diag);
+    tg_status status = tg_make_conv(b, conv, y, diag);
     tg_graph_remove_node(b->graph, conv);
     if (status) return status;
   } else {

@@ -145,6 +145,34 @@ static tg_status check_kernel(int64_t kernel, tg_diag *diag) {
              : tg_fail(diag, TG_INVALID, "a kernel of depth %" PRId64 " is above %d", kernel, MOST);
 }
 
+/* A channel a group: the sum of the planes' own convolutions with each plane of the kernel. x is padded in its depth. */
+static tg_value *of_each_channel(tg_build *b, tg_node *node, const volume *v, tg_value *x, int64_t depth) {
+  tg_value *w = tg_in(node, 1), *sum = NULL;
+  int64_t n = x->dims[0].size, c = x->dims[1].size, all = x->dims[2].size, whole = v->stride[0] == 1;
+  x = tg_build_transpose(b, x, (int64_t[]){0, 2, 1, 3, 4}); /* planes */
+  for (int64_t k = 0; k < v->kernel[0] && !b->failed; k++) {
+    int64_t first = k * v->dilation[0], end = first + (depth - 1) * v->stride[0] + 1,
+            weights[] = {c, 1, v->kernel[1], v->kernel[2]};
+    tg_value *read = whole ? x : tg_build_slice(b, x, 1, first, end, v->stride[0]);
+    if (b->failed) return x;
+    int64_t planes[] = {n * read->dims[1].size, c, x->dims[3].size, x->dims[4].size};
+    tg_value *operands[] = {tg_build_reshape(b, read, 4, planes),
+                            tg_build_reshape(b, tg_build_slice(b, w, 2, k, k + 1, 1), 4, weights),
+                            k ? NULL : tg_in(node, 2)};
+    tg_node *conv =
+        tg_graph_add_node(b->graph, TG_OP_CONV, b->name, operands, operands[2] ? 3 : 2, b->before, -1);
+    set_window(b, conv, v, 1, 2);
+    tg_attr_set_int(conv, TG_ATTR_GROUP, c);
+    tg_value *y = tg_build_finish(b, conv);
+    if (b->failed) return x;
+    int64_t sizes[] = {n, whole ? all : depth, c, y->dims[2].size, y->dims[3].size};
+    y = tg_build_reshape(b, y, 5, sizes);
+    if (whole) y = tg_build_slice(b, y, 1, first, end, 1);
+    sum = sum && !b->failed ? add(b, sum, y) : y;
+  }
+  return b->failed ? x : tg_build_transpose(b, sum, (int64_t[]){0, 2, 1, 3, 4});
+}
+
 tg_status tg_make_conv_3d(tg_build *b, tg_node *node, tg_value **results, tg_diag *diag) {
   volume v;
   tg_value *x = tg_in(node, 0), *w = tg_in(node, 1);
@@ -155,6 +183,11 @@ tg_status tg_make_conv_3d(tg_build *b, tg_node *node, tg_value **results, tg_dia
   int64_t depth = span / v.stride[0] + 1, offsets[256], pads[10] = {0};
   pads[2] = v.begin[0];
   pads[7] = v.end[0];
+  int64_t group = tg_attr_int(node, TG_ATTR_GROUP);
+  if (group > 1 && group == x->dims[1].size && group == w->dims[0].size && w->dims[1].size == 1) {
+    results[0] = tg_build_cast(b, of_each_channel(b, node, &v, tg_build_pad(b, x, pads), depth), x->dtype);
+    return TG_OK;
+  }
   for (int64_t k = 0; k < v.kernel[0]; k++) offsets[k] = k * v.dilation[0];
   tg_value *planes = columns(b, tg_build_pad(b, x, pads), offsets, v.kernel[0], depth, v.stride[0]);
   int64_t sizes[] = {w->dims[0].size, w->dims[1].size * v.kernel[0], v.kernel[1], v.kernel[2]};
@@ -162,7 +195,7 @@ tg_status tg_make_conv_3d(tg_build *b, tg_node *node, tg_value **results, tg_dia
   tg_node *conv =
       tg_graph_add_node(b->graph, TG_OP_CONV, b->name, operands, operands[2] ? 3 : 2, b->before, -1);
   set_window(b, conv, &v, 1, 2);
-  tg_attr_set_int(conv, TG_ATTR_GROUP, tg_attr_int(node, TG_ATTR_GROUP));
+  tg_attr_set_int(conv, TG_ATTR_GROUP, group);
   results[0] = tg_build_cast(b, as_volume(b, tg_build_finish(b, conv), x->dims[0].size, depth), x->dtype);
   return TG_OK;
 }

@@ -386,6 +386,33 @@ def transposed_depthwise(kit):
                  strides=strides, pads=pads, output_padding=more, group=shape[1])
 
 
+def convolved(x, w, bias, strides, dilations, pads, group):
+    """A convolution of any number of dimensions, position by position of its window."""
+    dims, each = w.ndim - 2, x.shape[1] // group
+    wide = np.pad(x.astype("f8"), [(0, 0), (0, 0)] + list(zip(pads[:dims], pads[dims:])))
+    out = [(wide.shape[2 + d] - (w.shape[2 + d] - 1) * dilations[d] - 1) // strides[d] + 1 for d in range(dims)]
+    y = np.zeros((x.shape[0], w.shape[0], *out))
+    for o in range(w.shape[0]):
+        first = o // (w.shape[0] // group) * each
+        for at in np.ndindex(*w.shape[2:]):
+            part = tuple(slice(at[d] * dilations[d], at[d] * dilations[d] + (out[d] - 1) * strides[d] + 1, strides[d]) for d in range(dims))
+            for c in range(each):
+                y[:, o] += wide[(slice(None), first + c) + part] * w[(o, c) + at]
+    return y + bias.reshape(-1, *(1,) * dims)
+
+
+def convolutions_of_each_channel(kit):
+    """Several results a channel, of one dimension and two; and volumes of a channel a group."""
+    for name, shape, out, kernel, strides, dilations, pads in (
+            ("multiplied", (2, 5, 6, 7), 15, (3, 2), (1, 2), (1, 2), (1, 0, 1, 1)), ("multiplied_1d", (1, 3, 11), 6, (4,), (2,), (1,), (1, 2)),
+            ("volume", (2, 4, 5, 6, 5), 4, (3, 3, 2), (1, 2, 1), (1, 1, 2), (1, 1, 0, 1, 1, 1)),
+            ("volume_strided", (1, 3, 7, 4, 5), 3, (2, 1, 3), (2, 1, 1), (2, 1, 1), (0, 0, 1, 1, 0, 1))):
+        x, w, bias = kit.normal(*shape), kit.normal(out, 1, *kernel), kit.normal(out)
+        y = convolved(x, w, bias, strides, dilations, pads, shape[1])
+        kit.case("conv_of_each_channel_%s" % name, "Conv", [x, w, bias], [kit.f4(y)], 13, constants=(1, 2), kernel_shape=kernel, strides=strides,
+                 dilations=dilations, pads=pads, group=shape[1])
+
+
 def running_statistics(kit):
     x, scale, bias, centre, spread = kit.normal(4, 3, 5, 2), kit.normal(3), kit.normal(3), kit.normal(3), abs(kit.normal(3))
     wide, axes = x.astype("f8"), (0, 2, 3)
@@ -452,4 +479,4 @@ def defaults(kit):
               [("ratio", kit.f4(0.5)), ("mode", off)], inputs=listed, refused='has no input "ratio"')
 
 
-GROUPS = (defaults, quotients, wide_products, quantized, reductions, remainders, whole_products, empties, decisions, numbers_that_are_none, gathers, activations, sizes_of_one, resized_by_scales, infinities_of_images, transposed_depthwise, running_statistics, collecting, of_nothing, slopes, large_fills, gradients_of_given_statistics)
+GROUPS = (defaults, quotients, wide_products, quantized, reductions, remainders, whole_products, empties, decisions, numbers_that_are_none, gathers, activations, sizes_of_one, resized_by_scales, infinities_of_images, transposed_depthwise, convolutions_of_each_channel, running_statistics, collecting, of_nothing, slopes, large_fills, gradients_of_given_statistics)
