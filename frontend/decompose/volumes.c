@@ -121,14 +121,16 @@ tg_status tg_make_pool_3d(tg_build *b, tg_node *node, tg_value **results, tg_dia
 static tg_value *columns(tg_build *b, tg_value *x, const int64_t *offsets, int64_t kernel, int64_t count,
                          int64_t step) {
   tg_value **parts = TG_NEW_ARRAY(b->graph->arena, tg_value *, (size_t)kernel);
-  for (int64_t k = 0; k < kernel; k++)
-    parts[k] =
-        tg_build_insert(b, tg_build_slice(b, x, 2, offsets[k], offsets[k] + (count - 1) * step + 1, step), 2);
-  tg_value *all = kernel > 1 ? tg_build_concat(b, parts, (int)kernel, 2) : parts[0]; /* [N,C,K,count,H,W] */
-  if (b->failed) return all;
-  all = tg_build_transpose(b, all, (int64_t[]){0, 3, 1, 2, 4, 5});
   int64_t sizes[] = {x->dims[0].size * count, x->dims[1].size * kernel, x->dims[3].size, x->dims[4].size};
-  return tg_build_reshape(b, all, 4, sizes);
+  for (int64_t k = 0; k < kernel; k++)
+    parts[k] = tg_build_slice(b, x, 2, offsets[k], offsets[k] + (count - 1) * step + 1, step);
+  if (b->failed) return x;
+  if (kernel == 1)
+    return tg_build_reshape(b, tg_build_transpose(b, parts[0], (int64_t[]){0, 2, 1, 3, 4}), 4, sizes);
+  for (int64_t k = 0; k < kernel; k++) parts[k] = tg_build_insert(b, parts[k], 2);
+  tg_value *all = tg_build_concat(b, parts, (int)kernel, 2); /* [N,C,K,count,H,W] */
+  if (b->failed) return all;
+  return tg_build_reshape(b, tg_build_transpose(b, all, (int64_t[]){0, 3, 1, 2, 4, 5}), 4, sizes);
 }
 
 /* [N D, C, H, W] back to [N,C,D,H,W]. */

@@ -156,13 +156,21 @@ static int dimensions_that_count(const tg_value *value) {
   return count;
 }
 
+/* Planes of a volume of batch 1: dimensions of 1 in front of x. */
+static bool inserts(const tg_value *x, const tg_value *y) {
+  int more = y->rank - x->rank;
+  bool is = more > 0 && dimensions_that_count(x) >= 4;
+  for (int d = 0; d < y->rank && is; d++) is = y->dims[d].size == (d < more ? 1 : x->dims[d - more].size);
+  return is;
+}
+
 /* split(Transpose(x)) to Transpose(split(x)), of a Reshape that only takes dimensions apart. */
 static bool sink_below_split(tg_graph *graph, tg_node *reshape) {
   const tg_node *inner = tg_in(reshape, 0)->producer;
   tg_value *y = tg_out(reshape);
   int first[TG_MAX_RANK + 1], begin[TG_MAX_RANK + 1], count = 0;
   if (!inner || inner->op != TG_OP_TRANSPOSE || y->rank < tg_out(inner)->rank ||
-      dimensions_that_count(y) <= dimensions_that_count(tg_out(inner)) ||
+      (dimensions_that_count(y) <= dimensions_that_count(tg_out(inner)) && !inserts(tg_out(inner), y)) ||
       !tg_dims_are_groups(tg_out(inner), y, first))
     return false;
   const int64_t *inner_perm = tg_attr_ints(inner, TG_ATTR_PERM, NULL);
@@ -188,7 +196,7 @@ static bool sink_below_join(tg_graph *graph, tg_node *reshape) {
   tg_value *y = tg_out(reshape);
   int first[TG_MAX_RANK + 1], count = 0, joined = 0;
   if (!inner || inner->op != TG_OP_TRANSPOSE ||
-      dimensions_that_count(y) >= dimensions_that_count(tg_out(inner)) ||
+      (dimensions_that_count(y) >= dimensions_that_count(tg_out(inner)) && !inserts(y, tg_out(inner))) ||
       !tg_dims_are_groups(y, tg_out(inner), first))
     return false;
   const int64_t *inner_perm = tg_attr_ints(inner, TG_ATTR_PERM, NULL);
@@ -261,7 +269,8 @@ static void sink_below_reshape(tg_graph *graph, tg_node *reshape) {
   tg_node_set_input(reshape, 0, x);
   part_reshape(graph, reshape);
   bool splits = tg_dims_are_groups(tg_in(reshape, 0), tg_out(reshape), first);
-  if (!(splits ? sink_below_split : sink_below_join)(graph, reshape)) tg_node_set_input(reshape, 0, before);
+  bool sunk = (splits && sink_below_split(graph, reshape)) || sink_below_join(graph, reshape);
+  if (!sunk) tg_node_set_input(reshape, 0, before);
 }
 
 static tg_value *product_of(tg_graph *graph, const tg_node *node, tg_value *a, tg_value *b, tg_node *before) {
