@@ -4,7 +4,8 @@
 
 #include <string.h>
 
-enum { MAX_HOPS = 64 }; /* bounds the work on chains of thousands of moves and casts */
+enum { MOST_NESTED = 2 }; /* Concats that a Cast goes above */
+enum { MAX_HOPS = 64 };   /* bounds the work on chains of thousands of moves and casts */
 
 /* Elements in another place, or several times: by now a Resize is one that repeats them. */
 static bool moves_elements(const tg_node *node) {
@@ -32,11 +33,19 @@ static bool is_read_rounded(const tg_value *value, const tg_node *concat, tg_dty
   return true;
 }
 
-/* Does an operator compute the value, which then rounds its result for nothing, and is it read rounded? */
-static bool can_round(const tg_value *part, const tg_node *concat, tg_dtype dtype) {
+/* Does an operator compute the value, which then rounds its result for nothing, and is it read rounded? Or is it a Concat of
+ * such, for this reader alone. */
+static bool can_round(const tg_value *part, const tg_node *concat, tg_dtype dtype, int nested) {
   enum { HOPS = 8 };
+  bool alone = true;
   for (int hops = 0; part->producer && hops < HOPS; hops++) {
     const tg_node *maker = part->producer;
+    alone = alone && part->use_count == 1 && !part->output_count;
+    if (maker->op == TG_OP_CONCAT && alone && nested) {
+      for (int i = 0; i < maker->input_count; i++)
+        if (!can_round(tg_in(maker, i), maker, dtype, nested - 1)) return false;
+      return true;
+    }
     if (!moves_elements(maker))
       return tg_op_is(maker->op, TG_IS_ELEMENTWISE | TG_IS_GEMM) && !tg_is_plain_cast(maker) &&
              is_read_rounded(part, concat, dtype, HOPS);
@@ -54,7 +63,7 @@ static void split_at_concat(tg_graph *graph, tg_node *cast, tg_node *concat) {
   tg_dtype dtype = result->dtype;
   if (!tg_is_plain_cast(cast) || !tg_dtype_is_float(joined->dtype) || !tg_dtype_is_float(dtype)) return;
   for (int i = 0; i < concat->input_count; i++)
-    if (!can_round(tg_in(concat, i), concat, dtype)) return;
+    if (!can_round(tg_in(concat, i), concat, dtype, MOST_NESTED)) return;
   for (int i = 0; i < concat->input_count; i++) {
     tg_value *part = tg_rewrite_cast(graph, tg_in(concat, i), dtype, concat);
     tg_node_set_input(concat, i, part);
@@ -78,7 +87,9 @@ static tg_value *rounded(tg_graph *graph, tg_value *value, tg_dtype dtype) {
 static void hoist_above_slice(tg_graph *graph, tg_node *cast, tg_node *slice) {
   tg_value *whole = tg_in(slice, 0), *part = tg_out(slice), *result = tg_out(cast);
   tg_dtype dtype = result->dtype;
-  if (!tg_dtype_is_float(whole->dtype) || !tg_dtype_is_float(dtype) || !can_round(whole, NULL, dtype)) return;
+  if (!tg_dtype_is_float(whole->dtype) || !tg_dtype_is_float(dtype) ||
+      !can_round(whole, NULL, dtype, MOST_NESTED))
+    return;
   tg_value *narrow = rounded(graph, whole, dtype);
   tg_node_set_input(slice, 0, narrow);
   part->dtype = dtype;
