@@ -6,7 +6,8 @@
 #include <string.h>
 
 /* Of nodes: what is kept for each, passes find in arrays by id. */
-#define MOST_IDS (1 << 20)
+#define MOST_IDS            (1 << 20)
+#define MOST_CONSTANT_BYTES 0x1p30 /* of all of them: a few letters name any number of elements */
 
 /* --- types */
 
@@ -137,10 +138,14 @@ static bool parse_const(tg_scanner *p) {
     return false;
   int64_t sizes[TG_MAX_RANK];
   if (t.rank < 0 || !t.dtype) return tg_scan_expected(p, "a shape and a type");
+  double bytes = (double)tg_dtype_size(t.dtype);
   for (int i = 0; i < t.rank; i++) {
     if (t.dims[i].symbol || t.dims[i].size < 0) return tg_scan_expected(p, "sizes");
     sizes[i] = t.dims[i].size;
+    bytes *= (double)sizes[i];
   }
+  if ((double)p->graph->held + bytes > MOST_CONSTANT_BYTES)
+    return tg_scan_expected(p, "constants of 1 GB at most");
   tg_value *value = tg_graph_add_constant(p->graph, name, t.dtype, t.rank, sizes, NULL, false);
   value->initializer = true;
   p->graph->held += tg_value_elements(value) * (int64_t)tg_dtype_size(t.dtype);
