@@ -1,6 +1,5 @@
 /* Convolutions that the array does not run as they are: of volumes (volumes.c), and depthwise ones of several results a channel. */
 #include "frontend/decompose/conv.h"
-#include "frontend/decompose/compose.h"
 
 /* Results of a channel, of a convolution of one channel a group; 1: it is another. */
 static int64_t results_of_a_channel(const tg_node *node) {

@@ -66,7 +66,7 @@ typedef tg_status tg_composition(tg_build *b, tg_node *node, tg_value **results,
 #include "frontend/decompose/compositions.def"
 #undef TG_COMPOSITION
 /* Pools of floats of three spatial dimensions. */
-tg_composition tg_make_pool_3d, tg_make_conv_3d;
+tg_composition tg_make_pool_3d;
 /* Of a node with a composition: false, it is in the form that inference and passes know. */
 bool tg_must_compose(const tg_node *node);
 

@@ -92,7 +92,8 @@ static tg_value *all_of(tg_build *b, tg_value *x, tg_value *y,
   return !x ? y : !y ? x : join(b, x, y);
 }
 
-/* The row of a neighbour along each dimension, times its weight: [n, places, channels]. rows [n positions, channels]. */
+/* The row of a neighbour along each dimension, times its weight, which is no number where the place is none; 0 outside: [n, places,
+ * channels]. rows [n positions, channels]. */
 static tg_value *sample(tg_build *b, tg_value *rows, tg_value *images, const neighbour *const along[],
                         int dims, const int64_t *sizes) {
   tg_value *row = images, *weight = NULL, *inside = NULL;
@@ -104,8 +105,8 @@ static tg_value *sample(tg_build *b, tg_value *rows, tg_value *images, const nei
   }
   tg_value *there = tg_build_binary(b, TG_OP_GATHER, rows, tg_build_cast(b, row, TG_I64));
   if (b->failed) return there;
-  if (inside) there = tg_build_where(b, tg_build_insert(b, inside, 2), there, tg_build_number(b, 0));
-  return weight ? mul(b, there, tg_build_insert(b, weight, 2)) : there;
+  if (weight) there = mul(b, there, tg_build_insert(b, weight, 2));
+  return inside ? tg_build_where(b, tg_build_insert(b, inside, 2), there, tg_build_number(b, 0)) : there;
 }
 
 static tg_status read_sampling(const tg_node *node, sampling *s, tg_diag *diag) {

@@ -301,8 +301,8 @@ static tg_value *deformed_places(tg_build *b, const deformed *s, tg_value *offse
   return add(b, tg_build_drop(b, moved, 2), regular);
 }
 
-/* The rows of one of the four neighbours, which are 0 outside of the image: [n offset_group, kernel, places, C / ..]. */
-static tg_value *neighbour_rows(tg_build *b, const deformed *s, tg_value *y, tg_value *x) {
+/* The rows of one of the four neighbours times its weight, which are 0 outside of the image, wherever the place is: [n offset_group, kernel, places, C / ..]. */
+static tg_value *neighbour_rows(tg_build *b, const deformed *s, tg_value *y, tg_value *x, tg_value *weight) {
   tg_value *inside = both(b, with(b, TG_OP_GREATER_OR_EQUAL, y, 0), with(b, TG_OP_LESS, y, (double)s->h));
   inside = both(b, inside, with(b, TG_OP_GREATER_OR_EQUAL, x, 0));
   inside = both(b, inside, with(b, TG_OP_LESS, x, (double)s->wide));
@@ -313,6 +313,7 @@ static tg_value *neighbour_rows(tg_build *b, const deformed *s, tg_value *y, tg_
   tg_value *row = add(b, images, add(b, times(b, y, (double)s->wide), x));
   tg_value *there = tg_build_binary(b, TG_OP_GATHER, s->rows, tg_build_cast(b, row, TG_I64));
   if (b->failed) return there;
+  there = mul(b, there, tg_build_insert(b, weight, 3));
   return tg_build_where(b, tg_build_insert(b, inside, 3), there, tg_build_number(b, 0));
 }
 
@@ -327,9 +328,8 @@ static tg_value *deformed_samples(tg_build *b, const deformed *s, tg_value *offs
   }
   for (int k = 0; k < 4; k++) {
     tg_value *weight = mul(b, share[0][k / 2], share[1][k % 2]);
-    tg_value *rows = neighbour_rows(b, s, plus(b, from[0], k / 2), plus(b, from[1], k % 2));
-    if (b->failed) return rows;
-    tg_value *one = mul(b, rows, tg_build_insert(b, weight, 3));
+    tg_value *one = neighbour_rows(b, s, plus(b, from[0], k / 2), plus(b, from[1], k % 2), weight);
+    if (b->failed) return one;
     sum = sum ? add(b, sum, one) : one;
   }
   return sum;

@@ -1,6 +1,7 @@
 /* Windows over three spatial dimensions, as windows over two. */
 #include "frontend/base/math.h"
 #include "frontend/decompose/compose.h"
+#include "frontend/decompose/conv.h"
 #include "frontend/infer/window.h"
 
 #include <inttypes.h>

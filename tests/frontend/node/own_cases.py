@@ -625,6 +625,12 @@ def grids():
             for corners in (0, 1):
                 case("grid_sample_%s_%s_%d" % (mode, padding, corners), "GridSample", [x, grid], [sample(x, grid, corners, mode, padding)], 20,
                      mode=mode, padding_mode=padding, align_corners=corners)
+    away = grid.copy()  # what lies far outside is 0, and so is what lies nowhere
+    away[0, 1, 2, 0] = away[1, 0, 3, 1] = away[1, 2, 5, 0] = 1000
+    nowhere = away.copy()
+    nowhere[0, 1, 2, 0], nowhere[1, 0, 3, 1], nowhere[1, 2, 5, 0] = np.inf, np.nan, -np.inf
+    for mode in ("linear", "nearest", "cubic"):
+        case("grid_sample_nowhere_%s" % mode, "GridSample", [x, nowhere], [sample(x, away, 0, mode, "zeros")], 20, mode=mode)
     x[1, 2, 3, 1] = np.inf  # in what lies beside it alone
     for mode in ("linear", "nearest", "cubic"):
         case("grid_sample_infinity_%s" % mode, "GridSample", [x, grid], [sample(x, grid, 0, mode, "zeros")], 20, mode=mode)

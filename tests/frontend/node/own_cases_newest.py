@@ -301,6 +301,11 @@ def deformed(kit):
     case("deform_conv_no_mask", "DeformConv", [x, w, offset], [wanted(x, w, offset, None, None, *args)], 22, **how)
     w, offset = normal(3, 4, 3, 3), normal(2, 18, 4, 5)
     case("deform_conv", "DeformConv", [x, w, offset, normal(3) * 0], [wanted(x, w, offset, None, None, (1, 1), (0,) * 4, (1, 1), 1, 1)], 19)
+    away = offset.copy()  # what lies far outside is 0, and so is what lies nowhere
+    away[0, 3, 1, 2] = away[1, 8, 0, 0] = 1000
+    far = wanted(x, w, away, None, None, (1, 1), (0,) * 4, (1, 1), 1, 1)
+    away[0, 3, 1, 2], away[1, 8, 0, 0] = np.inf, np.nan
+    case("deform_conv_nowhere", "DeformConv", [x, w, away], [far], 19)
     case("deform_conv_offsets", "DeformConv", [x, w, normal(2, 9, 4, 5)], [x], 19, refused="do not fit")
 
 
