@@ -331,11 +331,12 @@ TG_TEST(ordering, every_destination_counts) {
 }
 
 /* mx: the end of a SYNC is not the end of the GEMM before it. */
-#define GEMM_AND_VOP(gemm_post, sync)                                                                        \
-  "arch tiny\nsection \"s\"\ntile 0\nword ld r0 = s0.lo | nop |\n"                                           \
+#define GEMM_AND_VOP_OF(word, gemm_post, sync)                                                               \
+  "arch tiny\nsection \"s\"\ntile 0\nword " word "\n"                                                        \
   "mx gemm m_count=1,4 blk_count=1,1,1,1 a_m=0,1 a_banks=1 b_base=128 b_row=1 b_banks=1 k_chunk=4 "          \
   "k_total=4 init=1 " gemm_post "\n" sync                                                                    \
   "vx vop rows=4 row_count=1,1,4 j_count=1,1 seg_len=1 s0_kind=4 s0_row=0,0,1 wait_on=1 wait_sem=0\n"
+#define GEMM_AND_VOP(gemm_post, sync) GEMM_AND_VOP_OF("ld r0 = s0.lo | nop |", gemm_post, sync)
 
 TG_TEST(ordering, a_sync_of_mx_overtakes_gemms) {
   RIGHT(GEMM_AND_VOP("post_kind=1 post_sem=0", ""), NULL, "");
@@ -345,10 +346,13 @@ TG_TEST(ordering, a_sync_of_mx_overtakes_gemms) {
         "both operands");
 }
 
-/* A stream owns the half that it names, whether a word uses it or not; an operand no bank beyond the last of 32, and no half. */
+/* A stream owns the half that it names, modulo both, whether a word uses it or not; an operand no bank beyond the last of 32, and no half. */
 TG_TEST(ordering, what_is_owned_and_not_used) {
   WRONG(GEMM_AND_VOP("", "mx sync post_kind=1 post_sem=0\n"), "word ld r0 = s0.lo | nop |", "word nop",
         "tile 0, accumulator half 0: tile 0 vx pc 0");
+  WRONG(GEMM_AND_VOP_OF("nop", "", "mx sync post_kind=1 post_sem=0\n"), "s0_kind=4", "s0_kind=4 s0_base=256",
+        "tile 0, accumulator half 0: tile 0 vx pc 0");
+  RIGHT(GEMM_AND_VOP_OF("nop", "", "mx sync post_kind=1 post_sem=0\n"), "s0_kind=4", "s0_kind=4 s0_base=384");
   RIGHT("arch tiny\nset banks=32\nsection \"s\"\ntile 0\nword ld r0 = s0.lo | nop |\n"
         "mx gemm m_count=1,4 blk_count=1,1,1,1 a_m=0,1 a_base=3968 a_banks=2 b_base=128 b_row=1 b_banks=1 "
         "k_chunk=4 k_total=4 init=1 c_base=128\n"
