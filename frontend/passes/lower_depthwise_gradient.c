@@ -8,12 +8,13 @@
 
 enum { MOST_POSITIONS = 64 }; /* of the kernel: each is a sum of its own */
 
+/* Of fewer channels than positions a product of a column for each channel is a smaller number of sections. */
 static bool is_depthwise(const tg_node *node) {
   if (node->op != TG_OP_CONV_WEIGHT_GRADIENT || !tg_attr_int(node, TG_ATTR_CHANNELS_LAST)) return false;
   const tg_value *x = tg_in(node, 0), *dy = tg_in(node, 1), *dw = tg_out(node);
-  int64_t group = tg_attr_int(node, TG_ATTR_GROUP);
-  return group > 1 && group == x->dims[3].size && group == dy->dims[3].size && tg_value_elements(dy) > 0 &&
-         dw->dims[0].size * dw->dims[1].size <= MOST_POSITIONS && x->dtype != TG_TF32;
+  int64_t group = tg_attr_int(node, TG_ATTR_GROUP), positions = dw->dims[0].size * dw->dims[1].size;
+  return group > positions && group == x->dims[3].size && group == dy->dims[3].size &&
+         tg_value_elements(dy) > 0 && positions <= MOST_POSITIONS && x->dtype != TG_TF32;
 }
 
 /* The image in its padding, as far as windows reach. */
