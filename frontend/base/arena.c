@@ -9,7 +9,25 @@
 #include <string.h>
 #include <sys/mman.h>
 
+/* With checks of addresses, what lies behind an allocation is nobody's: they see each allocation, not only blocks. */
+#ifdef __SANITIZE_ADDRESS__
+#define CHECKED_ADDRESSES 1
+#elif defined __has_feature
+#if __has_feature(address_sanitizer)
+#define CHECKED_ADDRESSES 1
+#endif
+#endif
+
+#ifdef CHECKED_ADDRESSES
+#include <sanitizer/asan_interface.h>
+#else
+#define ASAN_POISON_MEMORY_REGION(address, bytes)   ((void)0)
+#define ASAN_UNPOISON_MEMORY_REGION(address, bytes) ((void)0)
+#define CHECKED_ADDRESSES                           0
+#endif
+
 enum { ALIGN = 64, BLOCK = 1 << 16, HUGE = 1 << 21 /* bytes */ };
+enum { GUARD = CHECKED_ADDRESSES ? ALIGN : 0 /* bytes behind each allocation */ };
 
 struct tg_arena_block {
   struct tg_arena_block *next;
@@ -31,7 +49,9 @@ void tg_arena_release(tg_arena *arena) {
   tg_arena *whole = arena->whole;
   for (struct tg_arena_block *b; whole && (b = arena->blocks);) {
     arena->blocks = b->next;
+    ASAN_UNPOISON_MEMORY_REGION(b + 1, b->used);
     memset(b + 1, 0, b->used);
+    ASAN_POISON_MEMORY_REGION(b + 1, b->used);
     b->used = 0;
     b->next = whole->spare;
     whole->spare = b;
@@ -63,6 +83,7 @@ static struct tg_arena_block *new_block(const tg_arena *arena, size_t bytes) {
   struct tg_arena_block *b = (void *)(memory + (align - (uintptr_t)memory % align) % align);
   if (capacity >= HUGE) (void)madvise(b, size, MADV_HUGEPAGE); /* a page fault for 2 MB, not for each 4 KB */
   *b = (struct tg_arena_block){.memory = memory, .capacity = capacity};
+  ASAN_POISON_MEMORY_REGION(b + 1, capacity);
   return b;
 }
 
@@ -70,10 +91,10 @@ void *tg_arena_alloc(tg_arena *arena, size_t count, size_t size) {
   size_t bytes;
   if (__builtin_mul_overflow(count, size, &bytes) || bytes > SIZE_MAX / 2)
     tg_die("out of memory (%zu x %zu bytes)", count, size);
-  bytes = (bytes + ALIGN - 1) & ~(size_t)(ALIGN - 1);
+  size_t room = ((bytes + ALIGN - 1) & ~(size_t)(ALIGN - 1)) + GUARD;
   struct tg_arena_block *b = arena->blocks;
-  if (!b || b->capacity - b->used < bytes) {
-    struct tg_arena_block *fresh = new_block(arena, bytes);
+  if (!b || b->capacity - b->used < room) {
+    struct tg_arena_block *fresh = new_block(arena, room);
     if (b && fresh->capacity > BLOCK) { /* keep filling the current block after one large allocation */
       fresh->next = b->next;
       b->next = fresh;
@@ -84,8 +105,9 @@ void *tg_arena_alloc(tg_arena *arena, size_t count, size_t size) {
     b = fresh;
   }
   void *p = (char *)(b + 1) + b->used;
-  b->used += bytes;
-  arena->used += bytes;
+  b->used += room;
+  arena->used += room - GUARD;
+  ASAN_UNPOISON_MEMORY_REGION(p, bytes);
   return p;
 }
 
