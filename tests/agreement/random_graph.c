@@ -60,7 +60,10 @@ static tg_value *elementwise(maker *m, tg_value *x, const char *name) {
     return tg_builder_unary(m->b, unary[tg_random_range(m->random, 0, sizeof unary / sizeof *unary - 1)],
                             name, x);
   int64_t sizes[TG_MAX_RANK];
-  if (tg_graph_infer(tg_builder_graph(m->b), NULL)) return NULL;
+  tg_graph *graph = tg_builder_graph(m->b);
+  const char *of = x->name; /* a decomposition may give it to another value */
+  if (tg_graph_infer(graph, NULL)) return NULL;
+  x = tg_graph_find_value(graph, of);
   tg_value_sizes(x, sizes);
   for (int d = 0; d < x->rank; d++)
     if (tg_random_range(m->random, 0, 2) == 0) sizes[d] = 1;
