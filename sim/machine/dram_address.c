@@ -34,7 +34,7 @@ static tg_dram_place locate(const tg_dram_device *d, const tg_map_token *token, 
 }
 
 void tg_dram_address_map_init(tg_dram_address_map *map, const tg_dram_device *device) {
-  tg_map_token token[TG_MAP_TOKENS];
+  tg_map_token token[TG_MAP_TOKENS] = {{0}};
   uint32_t tokens = tg_dram_map(device, token), access = tg_dram_access_bytes(device);
   memset(map, 0, sizeof *map);
   for (uint32_t i = 0; i < TG_ATOM_BYTES / access; i++)

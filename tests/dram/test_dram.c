@@ -27,8 +27,9 @@ typedef struct timed_case {
   const char *name, *spec;
   request requests[8]; /* of port 0, ended by `count` */
   int count;
-  uint64_t arrival; /* of the last read; 0: there is none */
-  uint64_t written; /* what drain returns */
+  uint64_t arrival;   /* of the last read; 0: there is none */
+  uint64_t written;   /* what drain returns */
+  uint32_t clock_mhz; /* of the array; 0: as it is */
 } timed_case;
 
 /* One channel of DDR4-3200 on an array of 1 GHz: tRCD = tRP = tCL = 13.75 ns, a burst of 2.5 ns, 20 ns of controller. What a
@@ -94,6 +95,37 @@ static const timed_case timed_cases[] = {
     /* The writes wait (one is below the mark), a read of what is written comes from the queue: 3 + 20. Drained
      * from 3 on: ACT 3, WR 16.75, data until 29.25. */
     {"forwarded", DDR4, {{0, 0, true}, {1, 0, false}}, 2, 23, 29},
+    /* Cycles of 4 ns. The row of the first is closed behind it, so the third's RD is at 67.5. What is next is decided 27.5
+     * before, at 40, when the channel sees the fifth; it is of the same row as the fourth, which stays open therefore. So again at 44
+     * with the last: RDs at 71.5, 76.5, 81.5; the last's data until 97.75, 117.75. */
+    {"decided_with_what_comes_then",
+     DDR4 ",page=closed",
+     {{0, 128, false},
+      {1, 1 << 17, false},
+      {2, 128, false},
+      {7, 256, false},
+      {8, 256, false},
+      {9, 256, false}},
+     6,
+     30,
+     0,
+     250},
+    /* Cycles of 2.5 ns, room for four. The seventh waits at its port until the third is decided, at 37, and is there at 37.5; the next
+     * decision is at 39.5, and it goes before three that wait for a row that was closed. Their RDs are at 110.25, 115.25 and 120.25,
+     * 156.5 with the controller: cycle 63, and the seventh's data are handed on behind them. */
+    {"crosses_in_the_cycle_of_a_decision",
+     DDR4 ",read_queue=4,page=closed",
+     {{0, 256, false},
+      {1, 256, false},
+      {2, 128, false},
+      {3, 0, false},
+      {4, 256, false},
+      {5, 256, false},
+      {6, 1 << 15, false}},
+     7,
+     64,
+     0,
+     400},
 };
 
 static void note(void *user, uint32_t port, uint64_t cycle) {
@@ -104,6 +136,7 @@ static void note(void *user, uint32_t port, uint64_t cycle) {
 static void check_timed(const void *row) {
   const timed_case *c = row;
   tg_params params = params_of("tiny", c->spec);
+  if (c->clock_mhz) params.clock_mhz = c->clock_mhz;
   uint64_t arrival = 0;
   tg_controller *m = tg_controller_create(&params, &(tg_controller_host){&arrival, note, NULL});
   for (int i = 0; i < c->count; i++) {

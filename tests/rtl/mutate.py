@@ -54,6 +54,7 @@ CHIP = ("chip", "test_agreement", "*odd*", "odd")
 CASES = ("chip", "test_rtl_faults", "*", "tiny")
 # Places that the verilator names of what it refuses: of errors, and of assignments of two kinds to one signal.
 BLAMED = r"^(?:%%(?:Error[^:]*|Warning-SELRANGE): | +(?=.*Location of (?:non)?blocking))(%s/\w+\.sv):(\d+):"
+ARENA, ARENA_OBJECT = "frontend/base/arena.c", "frontend/CMakeFiles/tegula_base.dir/base/arena.c.o"
 SANITIZE = " -UNDEBUG -O1 -fsanitize=address,undefined -fno-sanitize-recover=undefined"
 PROOF = "proof"
 RULE = "rule"
@@ -401,17 +402,25 @@ class Bench:
                               os.path.join(folder, block)], capture_output=True, text=True)
         return "killed" if "REFUTED" in out.stdout else "survived"
 
+    def compiled(self, name, source, out, more):
+        """Whether a C file, or another text in its place, compiles into an object."""
+        folder = os.path.dirname(name)
+        target = ARENA_OBJECT if name == ARENA else \
+            f"{folder}/CMakeFiles/tegula_{os.path.basename(folder)}.dir/{os.path.basename(name)}.o"
+        command = self.command(target).replace(os.path.join(ROOT, name), source).replace(f"-o {target}", f"-o {out}")
+        command = re.sub(r"-MD -MT \S+ -MF \S+", "", command) + more
+        return not subprocess.run(command, shell=True, cwd=self.build, capture_output=True).returncode
+
     def systemc(self, folder, name, mutated, test, tests, more=""):
         """More: options of compiler and linker."""
-        folder_of = os.path.dirname(name)
-        target = f"{folder_of}/CMakeFiles/tegula_{os.path.basename(folder_of)}.dir/{os.path.basename(name)}.o"
-        mine = os.path.join(folder, "mutant.o")
-        compiled = self.command(target).replace(os.path.join(ROOT, name), mutated).replace(f"-o {target}", f"-o {mine}")
-        compiled = re.sub(r"-MD -MT \S+ -MF \S+", "", compiled) + more
-        if subprocess.run(compiled, shell=True, cwd=self.build, capture_output=True).returncode:
+        mine = [os.path.join(folder, "mutant.o")]
+        if not self.compiled(name, mutated, mine[0], more):
             return "invalid"
+        if more:  # what is allocated in arenas is checked, too
+            mine.append(os.path.join(folder, "arena.o"))
+            self.compiled(ARENA, os.path.join(ROOT, ARENA), mine[1], more)
         program = os.path.join(folder, test)
-        link = self.command(f"tests/{test}").replace(f"-o tests/{test} ", f"{mine} -o {program} {more} ")
+        link = self.command(f"tests/{test}").replace(f"-o tests/{test} ", f"{' '.join(mine)} -o {program} {more} ")
         subprocess.run(link, shell=True, cwd=self.build, check=True, capture_output=True)
         return self.tested(program, tests, test)
 

@@ -612,6 +612,18 @@ TG_TEST(ordering, two_stores_to_one_place_are_ordered) {
   RIGHT(both, "x_size=1 convert=1 wait_on=1", "x_size=1 offset=16 convert=1 wait_on=0");
 }
 
+/* FP32 elements of one context 6 bytes apart, of the other 32. */
+TG_TEST(ordering, elements_conflict_in_any_of_their_bytes) {
+  const char *both =
+      "arch tiny\ndram 4096\ninvoke 0 \"run\"\nsection \"s\"\nagcu 0\n"
+      "ctx 0 store rows=1 take=4 m_radix=1,1,1 k_radix=1,1,4 stride=0,0,0,0,0,6 y_size=1 x_size=1\n"
+      "ctx 1 store src_base=2 rows=1 take=4 m_radix=1,1,1 k_radix=1,1,4 stride=0,0,0,0,0,32 "
+      "y_size=1 x_size=1 offset=8\n";
+  WRONG(both, NULL, "", "device memory from byte 8 on");
+  WRONG(both, "offset=8", "offset=16", "device memory from byte 18 on");
+  RIGHT(both, "offset=8", "offset=22");
+}
+
 /* The end of a LOAD, the arrival of its flits and the end of a STORE behind it tell that memory was read; a SYNC
  * behind it, which issues while its last burst is served, does not. */
 TG_TEST(ordering, a_sync_behind_a_load_does_not_order_what_it_reads) {
