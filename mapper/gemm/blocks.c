@@ -8,7 +8,7 @@ bool tg_gemm_parts_columns(const tg_params *m, const tg_gemm *g, const tg_gemm_t
   bool half = 2 * stationary == lanes && t->nt > lanes && t->passes_n == 1 &&
               tg_min(g->n, tg_gemm_own_columns(t)) + stationary <= t->nt,
        alone = t->split == TG_SPLIT_ROWS && t->alike == 1 && !t->paired && t->resident != TG_RESIDENT_A &&
-               !t->swapped && !g->prologue.result && !g->second && !t->kept,
+               !t->swapped && !g->prologue.result && !g->second && !t->kept && g->image.groups <= 1,
        at_once = t->members * t->parts == 1 && tg_gemm_cuts(t) == 1 &&
                  (t->chunks == 1 || tg_gemm_has_rows_apart(t));
   return half && alone && at_once;

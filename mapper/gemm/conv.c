@@ -18,7 +18,7 @@ typedef struct walks {
   int64_t pixels[3];                             /* batch, rows, columns of results */
   int64_t taps[2];                               /* positions of the kernel */
   int64_t origin[2], pixel_step[2], tap_step[2]; /* image coordinates: of the first, from each to the next */
-  int64_t group, channels;                       /* groups; channels of one */
+  int64_t group, packs, channels;                /* groups; those in one product; channels of one */
   int64_t depth;                                 /* elements from one pixel to the next */
 } walks;
 
@@ -63,7 +63,11 @@ static void join_taps(const walks *w, tg_gemm *g, int64_t radix[3], int64_t pixe
 }
 
 static tg_gemm_image image_of(const walks *w) {
-  tg_gemm_image image = {.images = w->pixels[0], .depth = w->depth, .channels = w->channels};
+  tg_gemm_image image = {.images = w->pixels[0],
+                         .depth = w->depth,
+                         .channels = w->channels,
+                         .groups = w->packs,
+                         .own = w->channels};
   for (int d = 0; d < 2; d++) {
     image.size[d] = w->image->dims[1 + d].size;
     image.pixels[d] = w->pixels[1 + d];
@@ -105,13 +109,13 @@ static void set_planes(tg_gemm *g, bool pixels_are_rows) {
 }
 
 /* The walks of the forward convolution over the node's input 0. */
-static walks forward_walks(const tg_gemm *g, const tg_value *result) {
+static walks forward_walks(const tg_gemm *g, const tg_value *result, int64_t packs) {
   const tg_node *node = g->node;
   const int64_t *strides = tg_attr_ints(node, TG_ATTR_STRIDES, NULL),
                 *dilations = tg_attr_ints(node, TG_ATTR_DILATIONS, NULL),
                 *pads = tg_attr_ints(node, TG_ATTR_PADS, NULL),
                 *kernel = tg_attr_ints(node, TG_ATTR_KERNEL_SHAPE, NULL);
-  walks w = {.image = tg_in(node, 0), .group = tg_attr_int(node, TG_ATTR_GROUP)};
+  walks w = {.image = tg_in(node, 0), .group = tg_attr_int(node, TG_ATTR_GROUP), .packs = packs};
   w.channels = w.image->dims[3].size / w.group;
   w.depth = g->a_operand.transposed ? w.image->dims[3].size : g->a_operand.stride[2];
   for (int d = 0; d < 3; d++) w.pixels[d] = result->dims[d].size;
@@ -137,37 +141,55 @@ static void set_b(tg_gemm *g, int64_t rows0, int64_t rows1, int64_t rows2, int64
   g->b_n_stride[2] = 1;
 }
 
-static void set_products(tg_compile *c, tg_gemm *g, int64_t group, int64_t a_step, int64_t b_step,
+/* `a_step`, `b_step`: elements from group to group. */
+static void set_products(tg_compile *c, tg_gemm *g, const walks *w, int64_t a_step, int64_t b_step,
                          int64_t b_first) {
-  g->products = group;
+  g->products = w->group / w->packs;
   g->sr_col_step = g->n;
   g->partials = 1;
   tg_gemm_allocate_products(c, g);
-  for (int64_t i = 0; i < group; i++) {
-    g->a_offsets[i] = i * a_step;
-    g->b_offsets[i] = b_first + i * b_step;
+  for (int64_t i = 0; i < g->products; i++) {
+    g->a_offsets[i] = i * w->packs * a_step;
+    g->b_offsets[i] = b_first + i * w->packs * b_step;
   }
 }
 
-static void describe_forward(tg_compile *c, tg_gemm *g) {
+/* Of several groups, each has whole stationary blocks of channels, and columns in whole groups of 2P, or in a half of one. What
+ * fills them up would be counted where accumulation or results round by places. */
+static void fill_groups(const tg_compile *c, tg_gemm *g, const walks *w) {
+  int64_t stationary = tg_mx_stationary(c->m, g->format), lanes = tg_lanes(c->m), columns = g->n / w->packs,
+          halves = lanes / stationary,
+          block = columns <= stationary && w->packs % halves == 0 ? stationary : lanes,
+          own = tg_div_up(w->channels, stationary) * stationary;
+  if (w->packs == 1 || g->k_tile || tg_gemm_rounds_results(g)) return;
+  g->k = g->k / w->channels * own;
+  g->image.channels = own;
+  if (columns % block == 0) return;
+  g->run = tg_div_up(columns, block) * block;
+  g->run_own = columns;
+  g->n = w->packs * g->run;
+}
+
+static void describe_forward(tg_compile *c, tg_gemm *g, int64_t packs) {
   const tg_value *out = tg_out(g->node);
-  walks w = forward_walks(g, out);
+  walks w = forward_walks(g, out, packs);
   int64_t columns = out->dims[3].size;
   g->m = w.pixels[0] * w.pixels[1] * w.pixels[2];
-  g->n = columns / w.group;
+  g->n = columns / w.group * packs;
   g->k = w.taps[0] * w.taps[1] * w.channels;
   if (g->a_operand.transposed)
     set_planes(g, true);
   else
     set_a(&w, g);
   set_b(g, 1, 1, g->k, columns);
-  set_products(c, g, w.group, w.channels, g->n, 0);
+  set_products(c, g, &w, w.channels, columns / w.group, 0);
+  if (g->image.images) fill_groups(c, g, &w);
   g->b_alone = w.group == 1 && tg_gemm_alone_reads_b(g);
 }
 
 static void describe_weight_gradient(tg_compile *c, tg_gemm *g) {
   const tg_value *dy = tg_in(g->node, 1);
-  walks w = forward_walks(g, dy);
+  walks w = forward_walks(g, dy, 1);
   int64_t columns = dy->dims[3].size;
   g->m = w.taps[0] * w.taps[1] * w.channels;
   g->n = columns / w.group;
@@ -178,7 +200,7 @@ static void describe_weight_gradient(tg_compile *c, tg_gemm *g) {
   else
     set_a(&w, g);
   set_b(g, w.pixels[0], w.pixels[1], w.pixels[2], columns);
-  set_products(c, g, w.group, w.channels, g->n, 0);
+  set_products(c, g, &w, w.channels, g->n, 0);
 }
 
 /* Does each column of a window reach other columns of the result, as many as there are of the image? Then pixels side by side
@@ -195,14 +217,16 @@ static void describe_input_gradient(tg_compile *c, int64_t phase, tg_gemm *g, tg
   const int64_t *strides = tg_attr_ints(g->node, TG_ATTR_STRIDES, NULL),
                 *dilations = tg_attr_ints(g->node, TG_ATTR_DILATIONS, NULL),
                 *pads = tg_attr_ints(g->node, TG_ATTR_PADS, NULL);
-  walks w = {
-      .image = tg_in(g->node, 0), .group = tg_attr_int(g->node, TG_ATTR_GROUP), .pixels = {dx->dims[0].size}};
+  walks w = {.image = tg_in(g->node, 0),
+             .group = tg_attr_int(g->node, TG_ATTR_GROUP),
+             .packs = out->packs ? out->packs : 1,
+             .pixels = {dx->dims[0].size}};
   int64_t wide = tg_reach_phases(dx->dims[2].size, strides[1]), remainder[2] = {phase / wide, phase % wide};
   int64_t in = weights->dims[2].size, columns = weights->dims[3].size;
   int64_t tap[2] = {weights->dims[1].size * in * columns, in * columns}, b_first = 0;
   w.channels = columns / w.group;
   w.depth = w.image->dims[3].size;
-  g->n = in;
+  g->n = in * w.packs;
   g->b_transposed = true;
   if (out->joins && joins_columns(g, &w, weights->dims[1].size, strides[1], dilations[1], pads[1])) {
     out->joined = strides[1];
@@ -234,16 +258,18 @@ static void describe_input_gradient(tg_compile *c, int64_t phase, tg_gemm *g, tg
   set_a(&w, g);
   g->b_k_radix[2] = w.channels;
   g->b_k_stride[2] = 1;
-  g->b_n_radix[0] = g->b_n_radix[1] = 1;
-  g->b_n_radix[2] = g->n;
+  g->b_n_radix[0] = 1;
+  g->b_n_radix[1] = w.packs;
+  g->b_n_radix[2] = g->n / w.packs;
+  if (w.packs > 1) g->b_n_stride[1] = w.channels;
   g->b_n_stride[2] = columns;
-  set_products(c, g, w.group, w.channels, w.channels, g->k ? b_first : 0);
+  set_products(c, g, &w, w.channels, w.channels, g->k ? b_first : 0);
 }
 
 void tg_describe_conv(tg_compile *c, int64_t phase, tg_gemm *g, tg_conv_rows *out) {
   switch (g->node->op) {
   case TG_OP_CONV_WEIGHT_GRADIENT: describe_weight_gradient(c, g); break;
   case TG_OP_CONV_INPUT_GRADIENT: describe_input_gradient(c, phase, g, out); break;
-  default: describe_forward(c, g);
+  default: describe_forward(c, g, out->packs ? out->packs : 1);
   }
 }

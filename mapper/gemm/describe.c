@@ -1,4 +1,6 @@
 /* Nodes as products of matrices: MatMul, and what all have in common. */
+#include "frontend/base/math.h"
+#include "mapper/gemm/patch.h"
 #include "mapper/gemm/product.h"
 #include "mapper/kernel/operand.h"
 #include "mapper/kernel/outer.h"
@@ -117,6 +119,31 @@ tg_status tg_describe_gemm(tg_compile *c, const tg_kernel *kernel, int64_t phase
   quiet.diag = &unused;
   if (tg_gemm_phases(kernel->root) > 1 && !describe(&quiet, kernel, phase, true, out)) return TG_OK;
   return describe(c, kernel, phase, false, out);
+}
+
+/* Whole stationary blocks of channels, and whole groups of 2P columns, or their halves, all of which there are. */
+static bool has_whole_blocks(const tg_compile *c, const tg_gemm *g) {
+  int64_t stationary = tg_mx_stationary(c->m, g->format), lanes = tg_lanes(c->m),
+          columns = g->n / g->image.groups;
+  return g->image.channels % stationary == 0 && g->n % lanes == 0 &&
+         (columns % lanes == 0 || columns == stationary);
+}
+
+int64_t tg_pack_gemm(tg_compile *c, const tg_kernel *kernel, int64_t phase, int64_t groups, tg_gemm *out) {
+  const tg_node *root = kernel->root;
+  bool plain = !kernel->prologue_result && !kernel->column_sums && !kernel->second && !kernel->pool,
+       image = root->op == TG_OP_CONV || root->op == TG_OP_CONV_INPUT_GRADIENT;
+  if (!plain || !image || tg_is_depthwise(root) || c->options.opt == TG_OPT_LEVEL_NONE) return 0;
+  tg_conv_rows rows = {.packs = tg_min(groups, tg_attr_int(root, TG_ATTR_GROUP) + 1)};
+  while (--rows.packs > 1) {
+    if (tg_attr_int(root, TG_ATTR_GROUP) % rows.packs) continue;
+    if (describe_root(c, kernel, phase, &rows, out)) return 0;
+    if (!out->image.images || out->m == 0 || out->k == 0) return 0;
+    if (has_whole_blocks(c, out) && tg_gemm_has_patches(c->m, out, TG_PATCH_PIXELS) &&
+        !describe_fused(c, kernel, &rows, out))
+      return rows.packs;
+  }
+  return 0;
 }
 
 bool tg_spread_gemm(tg_compile *c, const tg_kernel *kernel, tg_gemm *out) {

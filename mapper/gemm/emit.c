@@ -138,6 +138,8 @@ static void fill_store(const void *user, int port, uint32_t r, uint32_t col, tg_
   if (e->t.sent) store->k_delta[1] = 0; /* the level is that of drain tiles */
   if (port < e->g->outs && !place.column && tg_gemm_stores_runs(e->b.m, e->g, &e->t, port))
     tg_gemm_join_rows(e->g->m, e->g->n, bytes_of(e->g->out[port], 1), store);
+  if (tg_gemm_walks_groups(e->b.m, e->g, &e->t))
+    tg_gemm_walk_groups(e->g, &e->t, place.column, e->g->out_run_stride, bytes_of(e->g->out[port], 1), store);
 }
 
 /* ---- sections and invocations ---- */
@@ -152,8 +154,10 @@ static void set_ports(emission *e) {
   for (int k = 0; k < all_ports; k++) {
     bool column_sum = k >= g->outs;
     int kind = column_sum ? TG_STREAM_FP32 : g->out_kind[k];
-    uint32_t row = tg_kind_flits(e->b.m, kind, e->t.nt),
-             sent = tg_kind_flits(e->b.m, kind, stored_columns(e));
+    bool groups = tg_gemm_walks_groups(e->b.m, g, &e->t);
+    uint32_t row = tg_kind_flits(e->b.m, kind, groups ? (uint32_t)g->run : e->t.nt),
+             sent = tg_kind_flits(e->b.m, kind, groups ? (uint32_t)g->run_own : stored_columns(e)),
+             rows = groups ? e->t.nt / (uint32_t)g->run : 1;
     bool last = first ? k + 1 == first : k + 1 == all_ports || (k + 1 == g->outs && !e->t.sent);
     tg_store_port *port = &e->ports[k];
     *port = (tg_store_port){.from = &e->channels[first && column_sum ? TG_ROLE_COLUMN_SUMS : TG_ROLE_OUT],
@@ -163,7 +167,7 @@ static void set_ports(emission *e) {
                             .flits = (column_sum  ? tg_gemm_column_sums_a_drain_tile(g, &e->t)
                                       : e->t.sent ? e->t.sent
                                                   : e->t.mr) *
-                                     sent,
+                                     sent * rows,
                             .drain_tiles = e->t.sent && !column_sum ? e->t.mr / e->t.sent : 1,
                             .buffer = column_sum ? e->column_sums.out[k - g->outs] : e->results[k]};
     if (sent < row) port->inner = sent, port->stride = row;

@@ -74,7 +74,8 @@ static void set_offsets(const tg_gemm *g, const tg_space *result, const tg_conv_
     out_offsets[i] = first;
     for (int64_t d = batch_rank(g, result->rank) - 1, rest = i; d >= 0; rest /= result->dims[d--])
       out_offsets[i] += rest % result->dims[d] * stride[d];
-    if (g->node->op != TG_OP_MATMUL) out_offsets[i] += i * g->n * stride[result->rank - 1];
+    if (g->node->op != TG_OP_MATMUL)
+      out_offsets[i] += i * tg_gemm_useful_columns(g) * stride[result->rank - 1];
     for (int d = 0; d < 2 && image->step[0]; d++) out_offsets[i] += image->first[d] * stride[1 + d];
   }
 }
@@ -102,15 +103,20 @@ static bool set_row_digits(const tg_space *result, const tg_conv_rows *image, tg
 }
 
 static void find_along(const tg_gemm *g, tg_epilogue_operand *x) {
-  const int64_t run = g->run ? g->run : g->n,
-                dims[] = {g->out_radix[0], g->out_radix[1], g->out_radix[2], g->n / run, run},
+  const int64_t run = g->run && !g->run_own ? g->run : g->n, /* what fills groups up has no number */
+      dims[] = {g->out_radix[0], g->out_radix[1], g->out_radix[2], g->n / run, run},
                 strides[] = {x->stride[0], x->stride[1], x->stride[2], x->run_stride, x->element_stride};
   x->along = tg_along_of(dims, strides, 5);
   if (tg_is_splat(x->along)) x->kind = TG_STREAM_SPLAT32;
 }
 
-/* Columns of a product are those of pixels side by side. False: a number a pixel is none a row of these. */
+/* Columns of a product are those of pixels side by side, or of groups that are filled up. False: a number a pixel is none a row of these. */
 static bool set_runs(const tg_conv_rows *image, const int64_t *stored, tg_gemm *g) {
+  if (g->run_own) {
+    g->out_run_stride = g->run_own;
+    for (int e = 0; e < g->epilogue_operand_count; e++)
+      g->epilogue_operands[e].run_stride = g->run_own * g->epilogue_operands[e].element_stride;
+  }
   if (!image->joined) return true;
   g->run = g->n / image->joined;
   g->out_run_stride = stored[2];

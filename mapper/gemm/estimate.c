@@ -19,12 +19,19 @@ static double fastest(const tg_compile *c, const tg_gemm *g) {
 }
 
 static double phase_cycles(tg_compile *c, const tg_kernel *kernel, int64_t phase) {
-  tg_gemm apart, spread;
+  tg_gemm apart, other;
   if (tg_describe_gemm(c, kernel, phase, &apart) || !apart.drain_words[TG_DRAIN_FINISH]) return TG_NEVER;
   if (!apart.m) return 0;
   double best = fastest(c, &apart);
   if (best < TG_NEVER) best *= (double)apart.products;
-  return tg_spread_gemm(c, kernel, &spread) ? tg_min_double(best, fastest(c, &spread)) : best;
+  if (tg_spread_gemm(c, kernel, &other)) best = tg_min_double(best, fastest(c, &other));
+  int64_t groups = INT64_MAX;
+  for (int tried = 0; tried < TG_PACKINGS && (groups = tg_pack_gemm(c, kernel, phase, groups, &other));) {
+    double packed = fastest(c, &other);
+    if (packed < TG_NEVER) tried++;
+    best = tg_min_double(best, (double)other.products * packed);
+  }
+  return best;
 }
 
 double tg_product_cycles(const tg_compile *c, const tg_kernel *kernel) {

@@ -27,6 +27,12 @@ bool tg_gemm_stores_runs(const tg_params *m, const tg_gemm *gemm, const tg_gemm_
 /* Makes one run of the walk over rows of `length` elements, of `rows` in all; `bytes`: of an element. */
 void tg_gemm_join_rows(int64_t rows, int64_t length, int64_t bytes, tg_agcu_instr *in);
 /* The K walk of columns that are runs, one a pixel. */
+/* Do groups that are filled up leave, and come for the drain, each in rows of its own? They are narrow, so that what fills
+ * them is most of what a row of all would be. */
+bool tg_gemm_walks_groups(const tg_params *m, const tg_gemm *gemm, const tg_gemm_tiling *t);
+/* Then each row is one of every group of the block that begins with `column`. */
+void tg_gemm_walk_groups(const tg_gemm *gemm, const tg_gemm_tiling *t, int64_t column, int64_t run_stride,
+                         int64_t bytes, tg_agcu_instr *in);
 void tg_gemm_walk_runs(const tg_gemm *gemm, int64_t run_stride, int64_t bytes, tg_agcu_instr *in);
 /* Is an operand that is resident loaded chunk by chunk, too? Its chunks must have banks of their own: one is
  * read while the next one comes. */

@@ -49,11 +49,29 @@ static void set_resident(const emission *e, tg_agcu_instr *load, const tg_buffer
   load->dst_base += (int64_t)chunk * e->t.kc * row;
 }
 
+/* Patches of groups that are filled up: rows are those of an image, k counts the rows of that. */
+static void set_groups_walk(const emission *e, tg_agcu_instr *load, uint32_t r, uint32_t col) {
+  const tg_gemm *g = e->g;
+  int64_t results = (int64_t)e->t.mt * tg_gemm_slabs(&e->t), each = tg_patch_image_blocks(g, &e->t),
+          down = tg_patch_block_rows(g, &e->t) * g->image.own, image = tg_patch_walk_rows(g, &e->t),
+          block = tg_gemm_row_first(e, r, col) / results, step = tg_gemm_rows_a_pass(e) / results;
+  load->m_first = block / each * image;
+  load->k_first = block % each * down;
+  if (g->image.images == 1)
+    load->k_delta[e->m_k_level] = step * down;
+  else
+    load->m_delta[e->m_k_level] = step / each * image;
+}
+
 /* Which patches a tile has. */
 static void set_patch_walk(const emission *e, tg_agcu_instr *load, uint32_t r, uint32_t col) {
   const tg_params *m = e->b.m;
   const tg_gemm_tiling *t = &e->t;
   tg_patch_fill_walk(m, e->g, t, tg_value_bytes_each(e->g->a), load);
+  if (tg_gemm_pads_channels(e->g)) {
+    set_groups_walk(e, load, r, col);
+    return;
+  }
   load->m_first = tg_gemm_row_first(e, r, col) / (tg_gemm_block_results(t) * tg_gemm_slabs(t)) *
                   tg_patch_walk_rows(e->g, t);
   load->m_delta[e->m_k_level] =
@@ -96,8 +114,8 @@ static void set_position_rows(const emission *e, tg_agcu_instr *load, uint32_t s
   load->dst_base += tg_patch_lead(m, e->g, t) + (int64_t)first * row;
   load->dst.delta[2] = row;
   load->dst_inner = tg_div_up(load->take, tg_mx_elements(m, e->g->format));
-  load->dst_stride = tg_patch_position(m, e->g, t);
-  load->k_first = first * k;
+  load->dst_stride = e->g->image.groups > 1 ? tg_patch_group(m, e->g) : tg_patch_position(m, e->g, t);
+  load->k_first += first * k;
   load->k_delta[2] = k;
   if (!slab) return;
   load->dst.delta[1] = (int64_t)each * row;
@@ -256,6 +274,32 @@ static void set_run(const emission *e, tg_agcu_instr *load, uint32_t r, uint32_t
   load->k_delta[e->n_k_level] = tg_gemm_col_delta(e) * g->k;
 }
 
+/* Of groups that are filled up, some or a part of one: rows are their channels, which follow each other for each k, and those
+ * that there are not, and columns, are zeros. */
+static void set_filled_b(const emission *e, tg_agcu_instr *load, uint32_t r, uint32_t col, int64_t k) {
+  const tg_gemm *g = e->g;
+  const tg_gemm_image *x = &g->image;
+  int64_t z = tg_value_bytes_each(g->b), each = g->n / x->groups, own = g->run_own ? g->run_own : each,
+          groups = tg_max(e->t.nt / each, 1), row = g->b_k_stride[2], first = tg_gemm_col_first(e, r, col);
+  load->offset += first / each * own * z;
+  load->rows = k * groups;
+  load->take = tg_min(e->t.nt, each);
+  load->m_radix[0] = x->taps[0] * x->taps[1];
+  load->m_radix[1] = x->channels;
+  load->m_radix[2] = groups;
+  load->stride[0] = x->own * row * z;
+  load->stride[1] = row * z;
+  load->stride[2] = own * z;
+  load->x_inc[1] = 1;
+  load->x_size = x->own;
+  load->k_radix[2] = each;
+  load->y_inc[5] = 1;
+  load->y_size = own;
+  load->k_first = first % each;
+  load->m_first *= groups;
+  for (int l = 0; l < TG_LEVELS; l++) load->m_delta[l] *= groups;
+}
+
 static void load_b(emission *e, const tg_stage *stage, tg_queue *queue, uint32_t r, uint32_t col,
                    uint32_t mask, uint32_t chunk) {
   const tg_gemm *g = e->g;
@@ -299,6 +343,7 @@ static void load_b(emission *e, const tg_stage *stage, tg_queue *queue, uint32_t
   }
   if (tg_gemm_b_in_blocks(g, &e->t)) set_run(e, load, r, col);
   if (!transposed && columns_of(e, r, col) < e->t.nt) leave_out_columns(e, load, columns_of(e, r, col));
+  if (tg_gemm_pads(g)) set_filled_b(e, load, r, col, load->rows);
   load->convert = g->b_convert;
 }
 

@@ -36,6 +36,12 @@ static tg_instr *load_epilogue_operand(emission *e, tg_queue *queue, int x, uint
   load->m_first = place.row;
   memcpy(load->m_delta, place.row_delta, sizeof place.row_delta);
   load->m_delta[2] = tg_gemm_ring_rows(&e->t);
+  if (!scalar && tg_gemm_walks_groups(e->b.m, g, &e->t)) {
+    tg_gemm_walk_groups(g, &e->t, place.column, epilogue_operand->run_stride,
+                        tg_value_bytes_each(epilogue_operand->access.name.value), load);
+    load->dst_inner = tg_kind_flits(e->b.m, epilogue_operand->kind, (uint32_t)g->run_own);
+    load->dst_stride = tg_kind_flits(e->b.m, epilogue_operand->kind, (uint32_t)g->run);
+  }
   return in;
 }
 

@@ -115,6 +115,18 @@ static void set_patch_blocks(const emission *e, tg_mx_instr *mx) {
   mx->b_blk[0] = mx->b_blk[1] * blocks;
 }
 
+/* Of several groups: columns begin with the channels of their group, and blocks of columns go on to those of the next one. */
+static void set_groups(const emission *e, tg_mx_instr *mx, uint32_t r, uint32_t col) {
+  const tg_params *m = e->b.m;
+  int64_t each = e->g->n / e->g->image.groups, lanes = tg_lanes(m), step = tg_gemm_col_delta(e);
+  uint32_t group = tg_patch_group(m, e->g);
+  mx->a_base += tg_patch_shift(m, e->g, tg_gemm_col_first(e, r, col));
+  if (e->t.passes_n > 1) mx->a.delta[e->n_k_level] = step / each * group;
+  if (each > lanes) return;
+  mx->a_blk[2] = lanes / each * group;
+  mx->a_blk[3] = each < lanes ? group : 0;
+}
+
 /* Kernel row, or rows, number `tap` of a patch, with blocks of their own. */
 static void take_kernel_row(const emission *e, tg_mx_instr *mx, uint32_t tap) {
   const tg_params *m = e->b.m;
@@ -233,6 +245,7 @@ static tg_instr *push_gemm(emission *e, uint32_t r, uint32_t col) {
   if (tg_gemm_mate(e, r, col)) take_second(e, mx);
   set_blocks(e, mx);
   if (e->t.patch) set_patch_blocks(e, mx);
+  if (e->g->image.groups > 1) set_groups(e, mx, r, col);
   if (e->t.swapped) set_swapped_blocks(e, mx);
   tg_set_operand(&mx->c, &halves, !e->t.resident);
   mx->init = 1;

@@ -2,6 +2,11 @@
 
 #include "frontend/base/math.h"
 
+#include <string.h>
+
+/* Channels that a patch has of a pixel. */
+static int64_t pixel_channels(const tg_gemm_image *x) { return x->channels * x->groups; }
+
 /* Pixels of a kernel row lie next to each other. */
 static bool is_joined(const tg_gemm_image *x) { return x->channels == x->depth && x->tap_step[1] == 1; }
 
@@ -11,6 +16,7 @@ bool tg_gemm_has_patches(const tg_params *m, const tg_gemm *g, tg_patch kind) {
   if (!x->images || g->k == 0 || x->tap_step[0] < 1 || x->tap_step[1] < 1 || g->prologue.result ||
       g->column_sums.count)
     return false;
+  if (x->groups > 1) return kind == TG_PATCH_PIXELS;
   if (kind == TG_PATCH_PIXELS) return x->taps[0] * x->taps[1] > 1 && x->channels % stationary == 0;
   return x->taps[0] > 1 && x->taps[1] > 1 && (is_joined(x) || x->taps[1] * x->channels % stationary == 0);
 }
@@ -59,8 +65,8 @@ uint32_t tg_patch_width(const tg_gemm *g, const tg_gemm_tiling *t) {
 /* Elements of a position, in whole stationary blocks. */
 static int64_t position_elements(const tg_params *m, const tg_gemm *g, const tg_gemm_tiling *t) {
   uint32_t stationary = tg_mx_stationary(m, g->format);
-  int64_t elements =
-      g->image.channels * (t->patch == TG_PATCH_RUNS ? g->image.taps[1] : 1) * (int64_t)tg_gemm_joined(t);
+  int64_t elements = pixel_channels(&g->image) * (t->patch == TG_PATCH_RUNS ? g->image.taps[1] : 1) *
+                     (int64_t)tg_gemm_joined(t);
   return tg_div_up(elements, stationary) * stationary;
 }
 
@@ -102,15 +108,31 @@ uint32_t tg_patch_slab_banks(const tg_params *m, const tg_gemm *g, const tg_gemm
   return tg_banks_for(m, first % tg_bank_rows(m) + rows);
 }
 
+uint32_t tg_patch_group(const tg_params *m, const tg_gemm *g) {
+  return (uint32_t)g->image.channels / tg_mx_elements(m, g->format);
+}
+
+uint32_t tg_patch_shift(const tg_params *m, const tg_gemm *g, int64_t column) {
+  return g->image.groups > 1 ? (uint32_t)(column / (g->n / g->image.groups)) * tg_patch_group(m, g) : 0;
+}
+
+/* A GEMM has a loop of groups of 2P columns and one of its halves, and A goes on with each of them, or with none. */
+bool tg_patch_shares_groups(const tg_params *m, const tg_gemm *g, const tg_gemm_tiling *t,
+                            uint32_t col_tiles) {
+  int64_t each = g->image.groups > 1 ? g->n / g->image.groups : 0, lanes = tg_lanes(m);
+  if (!each) return true;
+  if (g->n != (int64_t)t->nt * t->passes_n * col_tiles || (tg_gemm_pads(g) && t->passes_n > 1)) return false;
+  return each <= lanes || (each % t->nt == 0 && (t->passes_n == 1 || col_tiles * t->nt % each == 0));
+}
+
 uint32_t tg_patch_cut(const tg_params *m, const tg_gemm *g, const tg_gemm_tiling *t) {
   int64_t row = g->image.taps[1] * g->image.tap_step[1] * tg_patch_position(m, g, t);
   return (uint32_t)(row / tg_gemm_cuts(t));
 }
 
-/* Rows from the first one of a bank to the first that part `cut` of kernel row `tap` reads, of rows of the patch of `row`. */
-static uint64_t begin_of(const tg_gemm *g, const tg_gemm_tiling *t, uint64_t row, uint64_t part, int64_t tap,
-                         uint32_t cut) {
-  return (uint64_t)tap * (uint64_t)tg_patch_down_of(g, t).tap_step * row + cut * part;
+/* Rows from the first one of a patch to the first that kernel row `tap` reads, of rows of the patch of `row`. */
+static uint64_t begin_of(const tg_gemm *g, const tg_gemm_tiling *t, uint64_t row, int64_t tap) {
+  return (uint64_t)tap * (uint64_t)tg_patch_down_of(g, t).tap_step * row;
 }
 
 uint32_t tg_patch_banks(const tg_params *m, const tg_gemm *g, const tg_gemm_tiling *t) {
@@ -119,10 +141,13 @@ uint32_t tg_patch_banks(const tg_params *m, const tg_gemm *g, const tg_gemm_tili
   /* what the products of one kernel row reach over, all its parts */
   uint64_t reach = ((uint64_t)(t->patch_rows - 1) * (uint64_t)down.step + 1) * row;
   for (int64_t tap = 0; tap < down.taps; tap++)
-    for (uint32_t cut = 0; cut < tg_gemm_cuts(t); cut++) {
-      uint64_t banks = (begin_of(g, t, row, part, tap, cut) % bank + reach - cut * part + bank - 1) / bank;
-      if (most < banks) most = banks;
-    }
+    for (uint32_t cut = 0; cut < tg_gemm_cuts(t); cut++)
+      for (int64_t column = 0; column < g->n; column += t->nt) {
+        uint64_t shift = cut * part + tg_patch_shift(m, g, column),
+                 banks = ((begin_of(g, t, row, tap) + shift) % bank + reach - shift + bank - 1) / bank;
+        if (most < banks) most = banks;
+        if (g->image.groups == 1) break;
+      }
   return (uint32_t)most;
 }
 
@@ -130,8 +155,8 @@ uint64_t tg_patch_rows(const tg_params *m, const tg_gemm *g, const tg_gemm_tilin
   uint64_t bank = tg_bank_rows(m), row = tg_patch_row(m, g, t), rows = tg_patch_height(g, t) * row;
   if (rows > tg_pad_rows(m)) return rows;
   if (tg_gemm_slabs(t) > 1) return tg_patch_lead(m, g, t) + rows;
-  uint64_t last = begin_of(g, t, row, tg_patch_cut(m, g, t), tg_patch_down_of(g, t).taps - 1,
-                           tg_gemm_cuts(t) - 1),
+  uint64_t last = begin_of(g, t, row, tg_patch_down_of(g, t).taps - 1) +
+                  (tg_gemm_cuts(t) - 1) * tg_patch_cut(m, g, t) + tg_patch_shift(m, g, g->n - 1),
            owned = (last / bank + tg_patch_banks(m, g, t)) * bank;
   return rows > owned ? rows : owned;
 }
@@ -146,12 +171,26 @@ uint32_t tg_patch_image_rows(const tg_gemm *g) {
   return (uint32_t)tg_max(tg_div_up(tg_max(reads - above, own), x->step[0]), x->pixels[0]);
 }
 
+int64_t tg_patch_block_rows(const tg_gemm *g, const tg_gemm_tiling *t) {
+  return (int64_t)t->patch_rows * tg_gemm_slabs(t) * g->image.step[0];
+}
+
+int64_t tg_patch_image_blocks(const tg_gemm *g, const tg_gemm_tiling *t) {
+  return tg_div_up(g->image.pixels[0], (int64_t)t->patch_rows * tg_gemm_slabs(t));
+}
+
+bool tg_patch_walks_groups(const tg_gemm *g, const tg_gemm_tiling *t, uint32_t row_tiles) {
+  return !t->image_rows && t->patch_columns == g->image.pixels[1] &&
+         (g->image.images == 1 || t->passes_m == 1 || row_tiles % tg_patch_image_blocks(g, t) == 0);
+}
+
 int64_t tg_patch_walk_step(const tg_gemm *g, const tg_gemm_tiling *t) {
+  if (g->image.groups > 1) return g->image.own;
   return g->image.channels * g->image.taps[1] * tg_gemm_joined(t);
 }
 
 int64_t tg_patch_walk_rows(const tg_gemm *g, const tg_gemm_tiling *t) {
-  if (tg_gemm_loads_positions(t)) return tg_patch_width(g, t);
+  if (tg_gemm_loads_positions(t)) return tg_patch_width(g, t) * g->image.groups;
   uint32_t images = tg_gemm_patch_images(t);
   return images > 1 ? (int64_t)images * t->image_rows * g->image.step[0] : tg_patch_height(g, t);
 }
@@ -210,7 +249,8 @@ static void fill_rows(const tg_gemm *g, const tg_gemm_tiling *t, int64_t unit, i
 
 /* Do x coordinates count elements, since channels of pixels side by side follow each other? */
 static bool counts_elements(const tg_gemm *g, const tg_gemm_tiling *t) {
-  return t->patch == TG_PATCH_PIXELS ? g->image.channels == g->image.depth : is_joined(&g->image);
+  bool whole = !tg_gemm_pads_channels(g) && pixel_channels(&g->image) == g->image.depth;
+  return t->patch == TG_PATCH_PIXELS ? whole : is_joined(&g->image);
 }
 
 void tg_patch_move(const tg_gemm *g, const tg_gemm_tiling *t, int64_t rows, int64_t columns, int64_t z,
@@ -218,7 +258,7 @@ void tg_patch_move(const tg_gemm *g, const tg_gemm_tiling *t, int64_t rows, int6
   const tg_gemm_image *x = &g->image;
   int64_t down = rows * x->step[0], along = columns * x->step[1];
   load->y_org += down;
-  load->x_org += along * (counts_elements(g, t) ? x->channels : 1);
+  load->x_org += along * (counts_elements(g, t) ? pixel_channels(x) : 1);
   load->offset += (down * x->size[1] + along) * x->depth * z;
 }
 
@@ -244,6 +284,29 @@ static void fill_positions(const tg_gemm *g, const tg_gemm_tiling *t, int64_t z,
   load->x_inc[5] = 1;
 }
 
+/* Rows of the walk are the groups of the positions of one row of a patch, one image after the other, k is rows of the image. */
+static void fill_groups(const tg_gemm *g, const tg_gemm_tiling *t, int64_t z, tg_agcu_instr *load) {
+  const tg_gemm_image *x = &g->image;
+  int64_t row = x->size[1] * x->depth * z;
+  memset(load->y_inc, 0, sizeof load->y_inc);
+  memset(load->x_inc, 0, sizeof load->x_inc);
+  load->rows = tg_patch_walk_rows(g, t);
+  load->take = x->own;
+  load->m_radix[0] = x->images;
+  load->stride[0] = x->size[0] * row;
+  load->m_radix[1] = tg_patch_width(g, t);
+  load->stride[1] = x->depth * z;
+  load->x_inc[1] = 1;
+  load->m_radix[2] = x->groups;
+  load->stride[2] = x->own * z;
+  load->k_radix[0] = tg_patch_image_blocks(g, t) * tg_patch_block_rows(g, t) + tg_patch_height(g, t);
+  load->stride[3] = row;
+  load->y_inc[3] = 1;
+  load->k_radix[1] = 1;
+  load->k_radix[2] = x->own;
+  load->stride[5] = z;
+}
+
 static void set_digit(tg_agcu_instr *load, int digit, int64_t radix, int64_t stride, int64_t x_inc) {
   load->k_radix[digit] = radix;
   load->stride[3 + digit] = stride;
@@ -255,9 +318,9 @@ void tg_patch_fill_walk(const tg_params *m, const tg_gemm *g, const tg_gemm_tili
   const tg_gemm_image *x = &g->image;
   int64_t width = tg_patch_width(g, t), elements = position_elements(m, g, t), pixel = x->depth * z;
   bool pixels = t->patch == TG_PATCH_PIXELS, joined = counts_elements(g, t);
-  fill_rows(g, t, joined ? x->channels : 1, z, load);
+  fill_rows(g, t, joined ? pixel_channels(x) : 1, z, load);
   if (tg_gemm_loads_positions(t)) {
-    fill_positions(g, t, z, load);
+    (x->groups > 1 ? fill_groups : fill_positions)(g, t, z, load);
     return;
   }
   load->take = width * elements;

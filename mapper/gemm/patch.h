@@ -36,6 +36,19 @@ uint32_t tg_patch_first_slab(const tg_gemm *gemm, const tg_gemm_tiling *t);
 uint32_t tg_patch_slab(const tg_gemm *gemm, const tg_gemm_tiling *t);
 uint32_t tg_patch_lead(const tg_params *m, const tg_gemm *gemm, const tg_gemm_tiling *t);
 uint32_t tg_patch_slab_banks(const tg_params *m, const tg_gemm *gemm, const tg_gemm_tiling *t, uint32_t tap);
+/* Of several groups: bank rows of a position from one to the next; and from the first of a position to what the columns from
+ * `column` on multiply. */
+uint32_t tg_patch_group(const tg_params *m, const tg_gemm *gemm);
+uint32_t tg_patch_shift(const tg_params *m, const tg_gemm *gemm, int64_t column);
+/* Rows of the image that a tile's blocks step over; and may LOADs of positions have those that follow each other in all passes?
+ * `row_tiles`: tiles that have rows of their own. */
+int64_t tg_patch_block_rows(const tg_gemm *gemm, const tg_gemm_tiling *t);
+int64_t tg_patch_image_blocks(const tg_gemm *gemm, const tg_gemm_tiling *t);
+bool tg_patch_walks_groups(const tg_gemm *gemm, const tg_gemm_tiling *t, uint32_t row_tiles);
+/* Do a tile's blocks of columns begin and end with groups, or each lie within one, in all passes? `col_tiles`: tiles that have
+ * columns of their own. */
+bool tg_patch_shares_groups(const tg_params *m, const tg_gemm *gemm, const tg_gemm_tiling *t,
+                            uint32_t col_tiles);
 /* Bank rows from one part of a kernel row to the next, where each is a chunk. */
 uint32_t tg_patch_cut(const tg_params *m, const tg_gemm *gemm, const tg_gemm_tiling *t);
 /* Banks that a GEMM owns from that of its first row on; and bank rows of a patch, with what it owns behind. */

@@ -38,9 +38,9 @@ static int64_t strip_length(int64_t whole, uint32_t strip, int64_t length) {
 
 static void invoke(emission *e, const char *name) {
   tg_invocation *invocation = tg_build_invoke(&e->b, name);
-  int64_t rows = e->g->m, cols = e->g->n;
+  int64_t rows = e->g->m, cols = tg_gemm_useful_columns(e->g);
   if (tg_gemm_strips_columns(&e->t)) cols = strip_length(cols, e->strip, tg_gemm_cols_a_pass(e));
-  uint64_t macs = (uint64_t)rows * (uint64_t)cols * (uint64_t)e->g->k;
+  uint64_t macs = (uint64_t)rows * (uint64_t)cols * (uint64_t)tg_gemm_useful_k(e->g);
   if (e->g->spread) macs *= (uint64_t)e->g->spread;
   invocation->macs[e->g->format] = macs;
   if (e->g->second) {
@@ -130,17 +130,23 @@ static double rehearsed_cycles(const tg_compile *c, const tg_kernel *kernel, con
   return tg_rehearse_sections(c, &rehearsal);
 }
 
-/* Of the tilings that the search found the one whose sections are replayed fastest; their cycles. What a replay does not
- * know of a memory device is no reason to leave the best one. */
-static double settle(const tg_compile *c, const tg_kernel *kernel, const tg_gemm *g, tg_gemm_tiling *out) {
+/* What is clearly faster: what a replay does not know of a memory device is no reason to leave the best one. */
+static double clearly_below(const tg_compile *c, double best) {
+  bool simple = tg_dram_is_simple(&c->m->dram);
+  double margin = simple ? CLEARLY : CLEARLY_OF_A_DEVICE, slack = simple ? 0 : A_DEVICES_OWN;
+  return best < TG_NEVER ? tg_max_double(tg_min_double(margin * best, best - slack), 0) : TG_NEVER;
+}
+
+/* Of the tilings that the search found the one whose sections are replayed fastest; their cycles. `always`: a single one is
+ * replayed, too. */
+static double settle(const tg_compile *c, const tg_kernel *kernel, const tg_gemm *g, bool always,
+                     tg_gemm_tiling *out) {
   tg_gemm_candidates near = tg_gemm_candidates_worth_a_replay(c, g);
-  double best = TG_NEVER, margin = CLEARLY, slack = 0;
-  if (!tg_dram_is_simple(&c->m->dram)) margin = CLEARLY_OF_A_DEVICE, slack = A_DEVICES_OWN;
+  double best = TG_NEVER;
   *out = near.tiling[0];
-  if (near.count == 1) return (double)g->products * (out->cycles + TG_SECTION_CYCLES);
+  if (near.count == 1 && !always) return (double)g->products * (out->cycles + TG_SECTION_CYCLES);
   for (int i = 0; i < near.count; i++) {
-    double strips = tg_gemm_strips(&near.tiling[i]),
-           limit = best < TG_NEVER ? tg_max_double(tg_min_double(margin * best, best - slack), 0) : TG_NEVER,
+    double strips = tg_gemm_strips(&near.tiling[i]), limit = clearly_below(c, best),
            cycles = strips * rehearsed_cycles(c, kernel, g, &near.tiling[i], limit / strips);
     if (cycles >= limit) continue;
     best = cycles;
@@ -152,30 +158,52 @@ static double settle(const tg_compile *c, const tg_kernel *kernel, const tg_gemm
   return best * (double)g->products;
 }
 
-/* Product after product, each over all tiles, or, where that is faster, a product a tile. */
-static tg_status choose(tg_compile *c, const tg_kernel *kernel, const tg_gemm *apart, tg_gemm *spread,
-                        emission *e) {
-  tg_gemm_tiling together;
-  tg_status status = tg_tile_gemm(c, apart, &e->t);
-  double sections = status ? TG_NEVER : settle(c, kernel, apart, &e->t);
-  if (!tg_spread_gemm(c, kernel, spread)) return status;
+/* Ways to emit a phase: the best one so far, and its cycles. */
+typedef struct choice {
+  emission *e;
+  bool replays; /* ways of which estimates err by more than what they differ in */
+  double best;
+} choice;
+
+/* Takes this way if it is the fastest so far; false: it has no tiling. */
+static bool choose_if_faster(tg_compile *c, const tg_kernel *kernel, const tg_gemm *g, choice *of) {
   tg_diag unused = {""};
   tg_compile quiet = *c;
+  tg_gemm_tiling tiling;
   quiet.diag = &unused;
-  if (tg_tile_gemm(&quiet, spread, &together)) return status;
-  double section = settle(c, kernel, spread, &together);
-  if (!status && section >= sections) return TG_OK;
-  e->t = together;
-  e->g = spread;
-  return TG_OK;
+  if (tg_tile_gemm(&quiet, g, &tiling)) return false;
+  double sections = settle(c, kernel, g, of->replays, &tiling);
+  if (of->e->g && sections >= (of->replays ? clearly_below(c, of->best) : of->best)) return true;
+  of->best = sections;
+  of->e->t = tiling;
+  of->e->g = g;
+  return true;
+}
+
+/* Product after product, each over all tiles, or, where that is faster, a product a tile, or several groups in a product. */
+static tg_status choose(tg_compile *c, const tg_kernel *kernel, int64_t phase, const tg_gemm *apart,
+                        emission *e) {
+  choice of = {.e = e, .best = TG_NEVER};
+  tg_gemm *spread = TG_NEW(c->arena, tg_gemm), *packed = TG_NEW(c->arena, tg_gemm);
+  int64_t groups = tg_pack_gemm(c, kernel, phase, INT64_MAX, packed);
+  of.replays = groups > 0;
+  choose_if_faster(c, kernel, apart, &of);
+  if (tg_spread_gemm(c, kernel, spread)) choose_if_faster(c, kernel, spread, &of);
+  for (int tried = 0; groups;) {
+    tried += choose_if_faster(c, kernel, packed, &of);
+    if (tried == TG_PACKINGS) break;
+    packed = TG_NEW(c->arena, tg_gemm);
+    groups = tg_pack_gemm(c, kernel, phase, groups, packed);
+  }
+  return e->g ? TG_OK : tg_tile_gemm(c, apart, &e->t); /* which says why not */
 }
 
 static tg_status emit_phase(tg_compile *c, const tg_kernel *kernel, int64_t phase) {
-  tg_gemm apart, spread;
+  tg_gemm apart;
   tg_status status = tg_describe_gemm(c, kernel, phase, &apart);
-  emission e = {.c = c, .kernel = kernel, .g = &apart};
+  emission e = {.c = c, .kernel = kernel};
   if (status || !apart.m) return status;
-  status = choose(c, kernel, &apart, &spread, &e);
+  status = choose(c, kernel, phase, &apart, &e);
   if (status) return status;
   prepare(&e);
   if (tg_gemm_b_in_blocks(e.g, &e.t)) tg_gemm_order_b(c, e.g, &e.t);

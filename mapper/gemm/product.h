@@ -120,10 +120,12 @@ static inline int tg_prologue_vector_stream(const tg_gemm_prologue *f, int vecto
 
 /* The image of a convolution whose rows of A are what kernel positions read of it. Pairs: along rows and columns. */
 typedef struct tg_gemm_image {
-  int64_t images;                          /* 0: A is no such matrix */
-  int64_t size[2], channels;               /* of an image; of a group */
-  int64_t depth;                           /* elements from one pixel to the next */
-  int64_t pixels[2], taps[2];              /* of results; kernel positions */
+  int64_t images;             /* 0: A is no such matrix */
+  int64_t size[2], channels;  /* of an image; of a group */
+  int64_t groups, own;        /* side by side, whose channels a patch has; of these, those that there are:
+                                              stationary blocks of a group are filled up with zeros */
+  int64_t depth;              /* elements from one pixel to the next */
+  int64_t pixels[2], taps[2]; /* of results; kernel positions */
   int64_t origin[2], step[2], tap_step[2]; /* where the first one reads, and from each to the next */
 } tg_gemm_image;
 
@@ -162,7 +164,8 @@ typedef enum tg_drain_way {
  * the section begins. */
 typedef enum tg_keeps { TG_KEEPS_NOTHING, TG_KEEPS_B_ANYWHERE, TG_KEEPS_B } tg_keeps;
 
-/* Products C[m, n] = A[m, k] B[k, n] of one shape, one for each batch element or group. */
+/* Products C[m, n] = A[m, k] B[k, n] of one shape, one for each batch element, or for each so many groups of a convolution. Of
+ * several groups in a product (image.groups) each has as many columns, and A that of its own channels. */
 typedef struct tg_gemm {
   const tg_node *node;
   int64_t m, n, k;
@@ -187,6 +190,7 @@ typedef struct tg_gemm {
   int64_t run,
       out_run_stride; /* columns of a pixel, where N is those of several pixels side by side, and elements from
                                   one pixel to the next; 0: it is not */
+  int64_t run_own; /* or of a group, of which so many are, and what fills its blocks of columns; 0: all are */
   int64_t products, *a_offsets, *b_offsets, *out_offsets; /* elements */
   int64_t sr_row, sr_col, sr_row_step,
       sr_col_step; /* logical coordinates: the first, from product to product */
@@ -217,6 +221,19 @@ static inline bool tg_gemm_stores_together(const tg_gemm *gemm) {
   for (int x = 0; x < gemm->epilogue_operand_count; x++)
     if (!tg_is_row_vector(&gemm->epilogue_operands[x])) return false;
   return gemm->prologue.result && !gemm->prologue.of_b;
+}
+
+/* Are channels, or columns, of groups filled up to whole blocks? */
+static inline bool tg_gemm_pads_channels(const tg_gemm *gemm) {
+  return gemm->image.groups > 1 && gemm->image.own < gemm->image.channels;
+}
+static inline bool tg_gemm_pads(const tg_gemm *gemm) { return tg_gemm_pads_channels(gemm) || gemm->run_own; }
+/* Columns and k without what fills groups up. */
+static inline int64_t tg_gemm_useful_columns(const tg_gemm *gemm) {
+  return gemm->run_own ? gemm->n / gemm->run * gemm->run_own : gemm->n;
+}
+static inline int64_t tg_gemm_useful_k(const tg_gemm *gemm) {
+  return tg_gemm_pads_channels(gemm) ? gemm->k / gemm->image.channels * gemm->image.own : gemm->k;
 }
 
 /* Is one of the results rounded stochastically? */
@@ -282,6 +299,7 @@ typedef struct tg_conv_rows {
   int64_t rows[2], first[2], step[2];
   /* asked for: phases whose results are pixels side by side as columns of one product, where they can be */
   bool joins;
+  int64_t packs;  /* asked for: groups in a product; 0: one */
   int64_t joined; /* so many are, 0: none; */
   bool elsewhere; /* and they are those of a phase before this one */
 } tg_conv_rows;
@@ -293,6 +311,10 @@ void tg_describe_conv(tg_compile *c, int64_t phase, tg_gemm *g, tg_conv_rows *ou
 bool tg_gemm_list_operands(tg_compile *c, const tg_kernel *kernel, tg_gemm *g);
 tg_status tg_gemm_walk_operands(const tg_compile *c, const tg_kernel *kernel, const tg_conv_rows *image,
                                 tg_gemm *g);
+/* A convolution, or a phase of its input gradient, with several groups in each product: with fewer than `groups`, the most
+ * that are equally many in all products. Returns how many; 0: it cannot, or not with fewer. */
+int64_t tg_pack_gemm(tg_compile *c, const tg_kernel *kernel, int64_t phase, int64_t groups, tg_gemm *out);
+enum { TG_PACKINGS = 3 /* numbers of groups that are tried: the most that have room, and fewer */ };
 /* All products in one section; false if there is one only or if walks have too few digits for it. */
 bool tg_spread_gemm(tg_compile *c, const tg_kernel *kernel, tg_gemm *out);
 

@@ -63,4 +63,34 @@ void tg_gemm_walk_runs(const tg_gemm *g, int64_t run_stride, int64_t bytes, tg_a
   in->k_radix[1] = g->n / g->run;
   in->k_radix[2] = g->run;
   in->stride[4] = run_stride * bytes;
+  if (!g->run_own) return;
+  in->x_inc[5] = 1; /* what fills the blocks of a group is neither read nor stored */
+  in->x_size = g->run_own;
+}
+
+bool tg_gemm_walks_groups(const tg_params *m, const tg_gemm *g, const tg_gemm_tiling *t) {
+  return g->run_own && g->run <= tg_lanes(m) && g->out_radix[0] == 1 && !t->image_rows;
+}
+
+void tg_gemm_walk_groups(const tg_gemm *g, const tg_gemm_tiling *t, int64_t column, int64_t run_stride,
+                         int64_t bytes, tg_agcu_instr *in) {
+  int64_t groups = t->nt / g->run;
+  in->offset += column / g->run * run_stride * bytes;
+  for (int d = 0; d < 2; d++) {
+    in->m_radix[d] = in->m_radix[d + 1];
+    in->stride[d] = in->stride[d + 1];
+  }
+  in->m_radix[2] = groups;
+  in->stride[2] = run_stride * bytes;
+  in->rows *= groups;
+  in->m_first *= groups;
+  for (int l = 0; l < TG_LEVELS; l++) {
+    in->m_delta[l] *= groups;
+    in->k_delta[l] = 0;
+  }
+  in->take = in->k_radix[2] = g->run_own;
+  in->k_radix[1] = 1;
+  in->stride[4] = in->k_first = 0;
+  in->x_inc[5] = 0;
+  in->x_size = 1;
 }

@@ -84,7 +84,11 @@ static void add_results(const tg_stages_list *s, tg_seat side) {
   double out = 0;
   for (int k = 0; k < g->outs; k++) {
     double z = tg_value_bytes_each(g->out[k]);
-    if (tg_gemm_stores_runs(m, g, t, k))
+    if (tg_gemm_walks_groups(m, g, t)) { /* a flit or more for each group of a row */
+      double groups = (double)t->nt / (double)g->run, rows = tg_gemm_block_results(t);
+      out += tg_max_double(rows * groups * tg_kind_flits(m, g->out_kind[k], (uint32_t)g->run_own),
+                           tg_port_whole_runs(s, rows, groups * (double)g->run_own * z));
+    } else if (tg_gemm_stores_runs(m, g, t, k))
       out += tg_port_whole_runs(s, 1, (double)t->mt * (double)g->n * z);
     else if (g->n <= tg_gemm_own_columns(t))
       out += tg_port_whole_runs(s, tg_gemm_block_results(t), (double)g->n * z);

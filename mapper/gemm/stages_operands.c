@@ -85,6 +85,11 @@ static double patch_of_a(const tg_stages_list *s) {
   int64_t run = walk.k_radix[2];
   double runs = (double)(walk.rows * (walk.take / run));
   if (tg_gemm_loads_positions(s->t)) runs *= tg_patch_height(s->g, s->t); /* it is that of a row */
+  if (x->groups > 1 && tg_gemm_pads_channels(s->g)) { /* groups follow each other, each in flits of its own */
+    double pixels = tg_patch_width(s->g, s->t) * tg_patch_height(s->g, s->t);
+    return tg_max_double(runs * (double)tg_div_up(run, tg_mx_elements(s->m, s->g->format)),
+                         tg_port_whole_runs(s, pixels, (double)(x->groups * run * z)));
+  }
   return s->t->patch == TG_PATCH_RUNS && x->channels == x->depth && tg_gemm_joined(s->t) == 1
              ? tg_port_overlapping_runs(s, runs, run * z, x->step[1] * x->depth * z)
              : tg_port_whole_runs(s, runs, (double)(run * z));
@@ -117,6 +122,12 @@ static double block_of_b(const tg_stages_list *s, double k) {
     double z = tg_value_bytes_each(g->b);
     double pieces = t->own ? k * (double)tg_div_up(t->own, tg_mx_elements(s->m, g->format)) : 0;
     return tg_max_double(tg_port_cycles(s, 1, k * tg_gemm_own_columns(t) * z, 0, z), pieces);
+  }
+  if (tg_gemm_pads(g)) {
+    double own = k / (double)g->image.channels * (double)g->image.own, z = tg_value_bytes_each(g->b);
+    return tg_max_double(
+        k * t->nt / tg_mx_elements(s->m, g->format),
+        tg_port_whole_runs(s, own, t->nt / (double)g->n * (double)tg_gemm_useful_columns(g) * z));
   }
   return g->b_transposed ? load_cycles(s, g->b, g->n < t->nt ? g->n : t->nt, k, g->b_k_radix, g->b_n_stride)
                          : load_cycles(s, g->b, k, tg_gemm_own_columns(t) * tg_gemm_b_mates(t), g->b_n_radix,

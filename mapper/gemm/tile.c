@@ -239,6 +239,9 @@ static void consider_products(search *s, tg_egress egress) {
   if (t.mr > 0) consider_chunks(s, t);
 }
 
+/* Windows of a pool are rows of patches, and several groups have their channels in patches. */
+static bool patches_only(const tg_gemm *g) { return g->pool.kernel || g->image.groups > 1; }
+
 /* `t`: the split and the egress; `members` rows of tiles in a group, each with some of K's parts, or `alike`
  * ones, or such tiles of a row, each with some columns. */
 static void consider_split(search *s, tg_gemm_tiling t) {
@@ -258,12 +261,12 @@ static void consider_split(search *s, tg_gemm_tiling t) {
     last = nt;
     t.nt = (uint32_t)nt;
     t.passes_n = (uint32_t)tg_div_up(tile_cols, nt);
-    if (!s->g->pool.kernel) consider_rows(s, t, tile_rows);
+    if (!patches_only(s->g)) consider_rows(s, t, tile_rows);
     tg_search_patches(s, t, row_tiles, consider);
     if (nt == lanes) return;
   }
   /* A dimension too long for TG_SEARCH_SPLITS equal passes of any length that fits. */
-  for (int64_t nt = last - lanes < MOST_COLUMNS ? last - lanes : MOST_COLUMNS; nt > 0 && !s->g->pool.kernel;
+  for (int64_t nt = last - lanes < MOST_COLUMNS ? last - lanes : MOST_COLUMNS; nt > 0 && !patches_only(s->g);
        nt -= lanes) {
     t.nt = (uint32_t)nt;
     t.passes_n = (uint32_t)tg_div_up(tile_cols, nt);

@@ -12,7 +12,7 @@ enum { MOST_SLABS = 64, MOST_PARTS = 4 };
 static void consider_positions(tg_tiling_search *s, tg_gemm_tiling t) {
   const tg_gemm_image *x = &s->g->image;
   uint32_t stationary = tg_mx_stationary(s->m, s->g->format);
-  if (t.patch != TG_PATCH_PIXELS) return;
+  if (t.patch != TG_PATCH_PIXELS || x->groups > 1) return;
   uint32_t most = x->tap_step[1] == 1 ? MOST_PARTS : 1; /* else parts are not as far apart as positions */
   for (uint32_t parts = 1; parts <= most && x->channels % (parts * stationary) == 0; parts *= 2) {
     t.cuts = (uint32_t)x->taps[1] * parts;
@@ -62,6 +62,17 @@ static bool join_more(const tg_tiling_search *s, tg_gemm_tiling *t) {
   return false;
 }
 
+/* Groups that are filled up come position by position, strips leave results no coordinate for what fills them, and pairs of
+ * tiles have no B of both; false: it cannot be so. */
+static bool fill_groups(const tg_tiling_search *s, tg_gemm_tiling *t, uint32_t row_tiles) {
+  if (!tg_gemm_pads(s->g)) return true;
+  if (t->strips > 1 || t->split == TG_SPLIT_COLUMNS) return false;
+  if (!tg_gemm_pads_channels(s->g)) return true;
+  t->joined = 1;
+  t->whole_b = true;
+  return shares_b(t) && tg_patch_walks_groups(s->g, t, row_tiles);
+}
+
 static void consider_joined(tg_tiling_search *s, tg_gemm_tiling t) {
   t.whole_b = true;
   while (join_more(s, &t))
@@ -84,6 +95,10 @@ static void consider_block(tg_tiling_search *s, tg_gemm_tiling t, uint32_t row_t
   t.passes_m = passes_of(s, &t, row_tiles);
   if (!tg_patch_rounds(s->g, &t, row_tiles)) return;
   set_chunks(s->g, &t);
+  if (tg_gemm_pads(s->g)) {
+    if (fill_groups(s, &t, row_tiles)) consider(s, t);
+    return;
+  }
   if (t.strips > 1 && tg_search_is_slower(s, &t)) return;
   consider(s, t);
   consider_joined(s, t);
@@ -105,7 +120,7 @@ static void consider_numbers_of_slabs(tg_tiling_search *s, tg_gemm_tiling t, uin
     if (t.image_rows && !counts) continue;
     if (tg_patch_rows(s->m, s->g, &t) > tg_pad_rows(s->m)) return;
     t.passes_m = passes_of(s, &t, row_tiles);
-    if (!tg_gemm_a_credits(s->g, &t)) continue;
+    if (!tg_gemm_a_credits(s->g, &t) || !fill_groups(s, &t, row_tiles)) continue;
     if (!tg_patch_rounds(s->g, &t, row_tiles)) continue;
     if (t.passes_m == last || tg_search_is_slower(s, &t)) continue;
     last = t.passes_m;
@@ -117,12 +132,14 @@ static void consider_slabs(tg_tiling_search *s, tg_gemm_tiling t, uint32_t row_t
   const tg_gemm_image *x = &s->g->image;
   uint32_t rows = tg_search_rows_out(s, t.nt);
   bool masked = x->taps[1] * x->channels % tg_mx_stationary(s->m, s->g->format) != 0;
-  if (!shares_b(&t) || (s->g->b_transposed && masked)) return;
+  bool whole = x->groups == 1 || t.nt == s->g->n;
+  if (!shares_b(&t) || !whole || (s->g->b_transposed && masked)) return;
   t.mt = t.patch_rows * t.patch_columns;
   for (t.mr = rows < t.mt ? rows : t.mt; t.mr > 0 && t.mt % t.mr; t.mr--) {
   }
   set_chunks(s->g, &t);
   t.whole_b = true;
+  t.joined = tg_gemm_pads_channels(s->g);
   do consider_numbers_of_slabs(s, t, row_tiles);
   while (join_more(s, &t));
 }
@@ -237,6 +254,7 @@ void tg_search_patches(tg_tiling_search *s, tg_gemm_tiling t, uint32_t row_tiles
   const tg_gemm_image *x = &s->g->image;
   bool plain = t.members * t.parts == 1 && !s->g->spread && s->g->partials == 1;
   if (!plain || x->pixels[1] > TG_SEARCH_ROWS) return;
+  if (!tg_patch_shares_groups(s->m, s->g, &t, tg_tiles(s->m) / row_tiles)) return;
   for (t.patch = TG_PATCH_PIXELS; t.patch <= TG_PATCH_RUNS; t.patch++)
     if (tg_gemm_has_patches(s->m, s->g, t.patch))
       (s->g->pool.kernel ? consider_windows : consider_kind)(s, t, row_tiles, consider);

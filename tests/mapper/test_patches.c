@@ -443,6 +443,94 @@ static const randomized_case in_slabs_of_joined_rows[] = {
      {NULL}},
 };
 
+/* Several groups in a product, whose channels and columns are whole blocks. */
+static const randomized_case of_groups[] = {
+    {"groups",
+     CONV("1,32,8,9", "32,8,3,3", "kernel_shape=[3,3] pads=[1,1,1,1] group=4"),
+     TG_PRESET_MP1,
+     "tiny",
+     {NULL}},
+    {"groups_of_half_blocks",
+     CONV("2,16,9,7", "16,4,3,3", "kernel_shape=[3,3] strides=[2,1] pads=[1,1,1,1] group=4"),
+     TG_PRESET_MP0,
+     "tiny",
+     {NULL}},
+    {"groups_of_pixels",
+     CONV("3,32,5,7", "32,8,1,1", "kernel_shape=[1,1] group=4"),
+     TG_PRESET_MP1,
+     "tiny",
+     {"rows=3", NULL}},
+    {"groups_dilated",
+     CONV("1,32,12,13", "64,8,3,2", "kernel_shape=[3,2] dilations=[2,3] pads=[2,1,2,2] group=4"),
+     TG_PRESET_MP0,
+     "edge",
+     {"rows=2", "cols=2", NULL}},
+    {"groups_in_slabs",
+     CONV("1,32,33,6", "16,16,3,3", "kernel_shape=[3,3] pads=[1,1,1,1] group=2"),
+     TG_PRESET_MP4,
+     "tiny",
+     {NULL}},
+    {"groups_of_an_input_gradient",
+     "graph \"g\"\ninput %d: f32[2,64,6,7]\ninput %w: f32[64,8,3,3]\n%y = ConvInputGradient(%d, %w) group=4 "
+     "strides=[2,1] pads=[1,1,1,1] output_shape=[11,7] @4\noutput \"y\" %y: f32\n",
+     TG_PRESET_MP1,
+     "tiny",
+     {NULL}},
+};
+
+/* Whose blocks are filled up: of channels, of columns, or of both. */
+static const randomized_case of_filled_groups[] = {
+    {"filled_groups",
+     CONV("1,24,8,9", "24,3,3,3", "kernel_shape=[3,3] pads=[1,1,1,1] group=8"),
+     TG_PRESET_MP0,
+     "tiny",
+     {NULL}},
+    {"filled_groups_of_images",
+     CONV("3,16,7,6", "24,4,3,3", "kernel_shape=[3,3] strides=[2,2] pads=[1,1,1,1] group=4"),
+     TG_PRESET_MP1,
+     "tiny",
+     {NULL}},
+    {"filled_channels",
+     CONV("1,20,9,8", "32,5,2,3", "kernel_shape=[2,3] pads=[1,1,0,1] group=4"),
+     TG_PRESET_MP1,
+     "tiny",
+     {NULL}},
+    {"filled_columns",
+     CONV("2,64,7,8", "20,16,3,3", "kernel_shape=[3,3] pads=[1,1,1,1] group=4"),
+     TG_PRESET_MP1,
+     "tiny",
+     {"rows=3", NULL}},
+    {"filled_groups_in_slabs",
+     CONV("1,12,33,6", "16,3,3,3", "kernel_shape=[3,3] pads=[1,1,1,1] group=4"),
+     TG_PRESET_MP1,
+     "tiny",
+     {NULL}},
+    {"filled_groups_with_a_tail",
+     "graph \"g\"\ninput %x: f32[1,24,10,9]\ninput %z: f32[1,40,10,9]\nconst %w: f32[40,3,3,3] = seeded(1, "
+     "0.3)\n"
+     "const %b: f32[40] = seeded(2, 0.3)\n%a = Conv(%x, %w, %b) kernel_shape=[3,3] pads=[1,1,1,1] group=8 "
+     "@2\n"
+     "%s = Add(%a, %z) @3\n"
+     "%y = Relu(%s) @4\noutput \"y\" %y: f32\n",
+     TG_PRESET_MP0,
+     "edge",
+     {"rows=2", NULL}},
+};
+
+/* Wider than blocks of columns, which tiles side by side have. */
+static const randomized_case of_wide_groups[] = {
+    {"wide_groups",
+     CONV("1,64,8,9", "64,32,3,3", "kernel_shape=[3,3] pads=[1,1,1,1] group=2"),
+     TG_PRESET_MP1,
+     "tiny",
+     {NULL}},
+    {"wide_groups_filled",
+     CONV("2,24,8,7", "48,12,3,3", "kernel_shape=[3,3] pads=[1,1,1,1] group=2"),
+     TG_PRESET_MP0,
+     "tiny",
+     {NULL}},
+};
+
 /* Of products of more rows than swap their operands, only those of patches have two loops over k; slabs are a loop inside
  * that of patches. */
 static bool finds(const tg_program *program, bool slabs) {
@@ -468,6 +556,32 @@ static bool has_cuts(const tg_program *program) {
           in->common.loop_count[2] > 1)
         return true;
     }
+  }
+  return false;
+}
+
+/* Of patches alone, blocks of columns begin elsewhere in A with several groups. */
+static bool has_groups(const tg_program *program) {
+  for (uint32_t s = 0; s < program->section_count; s++) {
+    const tg_queue *mx = &program->sections[s].tiles[0].mx;
+    for (uint32_t i = 0; i < mx->count; i++) {
+      const tg_mx_instr *in = &mx->instrs[i].mx;
+      if (mx->instrs[i].common.op == TG_OP_mx_gemm && in->k_loops == 3 && (in->a_blk[2] || in->a_blk[3]))
+        return true;
+    }
+  }
+  return false;
+}
+
+/* ... or those of the tile beside this one do. */
+static bool has_wide_groups(const tg_program *program) {
+  for (uint32_t s = 0; s < program->section_count; s++) {
+    const tg_queue *mx = &program->sections[s].tiles[0].mx, *beside = &program->sections[s].tiles[1].mx;
+    for (uint32_t i = 0; i < mx->count && i < beside->count; i++)
+      if (mx->instrs[i].common.op == TG_OP_mx_gemm && mx->instrs[i].mx.k_loops == 3 &&
+          beside->instrs[i].common.op == TG_OP_mx_gemm &&
+          mx->instrs[i].mx.a_base != beside->instrs[i].mx.a_base)
+        return true;
   }
   return false;
 }
@@ -563,6 +677,18 @@ static const struct group {
     {CASES(of_half_groups),
      {.has = has_half_groups, .lacks = "no last group is half empty", .seeds = 1000, .wanted = 3},
      7},
+    {CASES(of_groups),
+     {.has = has_groups, .lacks = "no product has several groups", .seeds = 400, .wanted = 4},
+     24},
+    {CASES(of_filled_groups),
+     {.has = has_groups, .lacks = "no product has several groups", .seeds = 400, .wanted = 4},
+     0},
+    {CASES(of_wide_groups),
+     {.has = has_wide_groups,
+      .lacks = "no tiles side by side have groups of their own",
+      .seeds = 400,
+      .wanted = 2},
+     0},
 #undef CASES
 };
 
