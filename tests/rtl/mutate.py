@@ -20,6 +20,7 @@ checks of addresses and undefined behaviour: "lint" is killed as well, as by `ma
 """
 import argparse
 import concurrent.futures
+import functools
 import glob
 import itertools
 import os
@@ -54,6 +55,7 @@ CHIP = ("chip", "test_agreement", "*odd*", "odd")
 CASES = ("chip", "test_rtl_faults", "*", "tiny")
 # Places that the verilator names of what it refuses: of errors, and of assignments of two kinds to one signal.
 BLAMED = r"^(?:%%(?:Error[^:]*|Warning-SELRANGE): | +(?=.*Location of (?:non)?blocking))(%s/\w+\.sv):(\d+):"
+COMPILED = ("machine", "systemc", "dram", "functional")  # folders of the simulator whose libraries tests link
 ARENA, ARENA_OBJECT = "frontend/base/arena.c", "frontend/CMakeFiles/tegula_base.dir/base/arena.c.o"
 SANITIZE = " -UNDEBUG -O1 -fsanitize=address,undefined -fno-sanitize-recover=undefined"
 PROOF = "proof"
@@ -149,6 +151,8 @@ FILES = {
     "sim/systemc/unit.c": (6, SYSTEMC),
     "sim/machine/sequencer.c": (6, machine("test_accesses") + SYSTEMC),
     "sim/machine/walk.c": (4, machine("test_walk_reach", "test_walk_atoms") + SYSTEMC),
+    "sim/machine/walk.h": (6, machine("test_walk_reach", "test_walk_atoms", "test_energy") + SYSTEMC),
+    "sim/machine/mx_shape.h": (6, machine("test_accesses", "test_ordering") + SYSTEMC),
     "sim/machine/access.c": (6, machine("test_accesses", "test_program_check", "test_rows_by_index") + SYSTEMC),
     "sim/machine/config.c": (4, machine("test_config") + SYSTEMC),
     "sim/machine/config_share.c": (4, machine("test_config") + SYSTEMC),
@@ -256,6 +260,25 @@ def mutants_of_line(line, in_c=False):
         yield ""
 
 
+@functools.cache
+def includers(name):
+    """The C files of the simulator that include a header, by others, too."""
+    files = glob.glob(os.path.join(ROOT, "sim/**/*.[ch]"), recursive=True)
+    texts = {os.path.relpath(path, ROOT): open(path).read() for path in files if os.path.relpath(path, ROOT).split("/")[1] in COMPILED}
+    found, more = set(), {name}
+    while more:
+        found |= more
+        more = {path for path, text in texts.items() if any(f'#include "{one}"' in text for one in more)} - found
+    return sorted(path for path in found if path.endswith(".c") and "/gen_" not in path)  # generators are no part of a library
+
+
+def copy_of(name, folder):
+    """Where a file stands in the folder of a mutant: headers as they are included."""
+    path = os.path.join(folder, name if name.endswith(".h") else os.path.basename(name))
+    os.makedirs(os.path.dirname(path), exist_ok=True)
+    return path
+
+
 def path_of(name):
     return os.path.join(ROOT, name if "/" in name else os.path.join("rtl", name))
 
@@ -263,12 +286,12 @@ def path_of(name):
 def mutants_of_file(name):
     with open(path_of(name)) as file:
         lines = file.read().split("\n")
-    skip = SKIP_C if name.endswith(".c") else SKIP
+    skip = SKIP_C if name.endswith((".c", ".h")) else SKIP
     zeros = re.compile(r"\{\(?[^{}]*\)? ?\{1'b0\}\}")
     for number, line in enumerate(lines):
         if skip.match(line) or not line.strip():
             continue
-        for other in dict.fromkeys(mutants_of_line(line, name.endswith(".c"))):
+        for other in dict.fromkeys(mutants_of_line(line, name.endswith((".c", ".h")))):
             if zeros.sub("0", other).strip() != zeros.sub("0", line.split("//")[0]).strip():
                 yield number, line, other, lines
 
@@ -402,25 +425,30 @@ class Bench:
                               os.path.join(folder, block)], capture_output=True, text=True)
         return "killed" if "REFUTED" in out.stdout else "survived"
 
-    def compiled(self, name, source, out, more):
-        """Whether a C file, or another text in its place, compiles into an object."""
-        folder = os.path.dirname(name)
-        target = ARENA_OBJECT if name == ARENA else \
-            f"{folder}/CMakeFiles/tegula_{os.path.basename(folder)}.dir/{os.path.basename(name)}.o"
-        command = self.command(target).replace(os.path.join(ROOT, name), source).replace(f"-o {target}", f"-o {out}")
+    def compiled(self, name, folder, more, source=None):
+        """The object of a C file, with a text in its place, or with headers that are first looked for in the folder; None: there is none."""
+        where = os.path.dirname(name)
+        target = ARENA_OBJECT if name == ARENA else f"{where}/CMakeFiles/tegula_{os.path.basename(where)}.dir/{os.path.basename(name)}.o"
+        out = os.path.join(folder, name.replace("/", "_") + ".o")
+        command = self.command(target).replace(f"-o {target}", f"-o {out}").replace(" -I", f" -I{folder} -I", 1)
+        if source:
+            command = command.replace(os.path.join(ROOT, name), source)
         command = re.sub(r"-MD -MT \S+ -MF \S+", "", command) + more
-        return not subprocess.run(command, shell=True, cwd=self.build, capture_output=True).returncode
+        return None if subprocess.run(command, shell=True, cwd=self.build, capture_output=True).returncode else out
 
     def systemc(self, folder, name, mutated, test, tests, more=""):
-        """More: options of compiler and linker."""
-        mine = [os.path.join(folder, "mutant.o")]
-        if not self.compiled(name, mutated, mine[0], more):
-            return "invalid"
+        """Of a header all C files are compiled that include it, of the libraries that the test has. More: options of compiler and linker."""
+        link = self.command(f"tests/{test}")
+        if name.endswith(".h"):
+            mine = [self.compiled(one, folder, more) for one in includers(name) if f"libtegula_{one.split('/')[1]}.a" in link]
+        else:
+            mine = [self.compiled(name, folder, more, mutated)]
         if more:  # what is allocated in arenas is checked, too
-            mine.append(os.path.join(folder, "arena.o"))
-            self.compiled(ARENA, os.path.join(ROOT, ARENA), mine[1], more)
+            mine.append(self.compiled(ARENA, folder, more))
+        if None in mine:
+            return "invalid"
         program = os.path.join(folder, test)
-        link = self.command(f"tests/{test}").replace(f"-o tests/{test} ", f"{' '.join(mine)} -o {program} {more} ")
+        link = link.replace(f"-o tests/{test} ", f"{' '.join(mine)} -o {program} {more} ")
         subprocess.run(link, shell=True, cwd=self.build, check=True, capture_output=True)
         return self.tested(program, tests, test)
 
@@ -428,7 +456,7 @@ class Bench:
         """Whether assertions and checks of addresses and of undefined behaviour pass in the file, as in `make sanitize`."""
         for one in benches:
             if one[0] == "systemc" and self.systemc(folder, name, mutated, *one[1:], SANITIZE) == "killed":
-                same = shutil.copy(path_of(name), os.path.join(folder, "same.c"))
+                same = shutil.copy(path_of(name), copy_of(name, folder))
                 if self.systemc(folder, name, same, *one[1:], SANITIZE) != "survived":
                     sys.exit(f"mutate: {name} without a fault does not pass {' '.join(one)} with its checks")
                 return False
@@ -540,7 +568,7 @@ def misread(folder, said):
 def fate(bench, name, number, other, lines, passed=()):
     """What becomes of a mutant that some benches let pass."""
     with tempfile.TemporaryDirectory() as folder:
-        mutated = os.path.join(folder, os.path.basename(name))
+        mutated = copy_of(name, folder)
         with open(mutated, "w") as file:
             file.write("\n".join(lines[:number] + [other] + lines[number + 1:]))
         for one in [one for one in FILES[name][1] if one not in passed]:
@@ -548,7 +576,7 @@ def fate(bench, name, number, other, lines, passed=()):
             if result != "survived":
                 check_control(bench, name, lines, one)
                 return result
-        passes = bench.sanitized(folder, name, mutated, FILES[name][1]) if name.endswith(".c") else bench.lint(name, mutated)
+        passes = bench.sanitized(folder, name, mutated, FILES[name][1]) if name.endswith((".c", ".h")) else bench.lint(name, mutated)
         return "survived" if passes else "lint"
 
 
@@ -600,7 +628,7 @@ def check_control(bench, name, lines, one):
     if one[0] in (PROOF, RULE) or one in bench.sound:
         return
     with tempfile.TemporaryDirectory() as folder:
-        same = os.path.join(folder, os.path.basename(name))
+        same = copy_of(name, folder)
         with open(same, "w") as file:
             file.write("\n".join(lines))
         result = bench.run(folder, name, same, one)

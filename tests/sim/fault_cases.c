@@ -16,6 +16,17 @@ const fault_case fault_cases[] = {
      0,
      {"section 0 \"s\" (invocation 0), cycle 70: tile 0,0: mx (a) and tx own bank 0 at once"},
      {"cycle 71", "tile 0 (0,0)", "mx A and tx own bank 0"}},
+    {"streamed_bank_of_transposed_groups",
+     "arch tiny\n"
+     "section \"s\"\n"
+     "tile 0\n"
+     "mx gemm m_count=1,9 blk_count=1,1,1,1 a_transposed=1 a_m=4,1 a_banks=1 b_base=128 b_banks=1 b_row=1\n"
+     "tx sync loop_count=0,0,8\n"
+     "tx send src_inner=200 dst_inner=200 flits=5 dst_mask=4\n"
+     "invoke 0 \"i\"\n",
+     0,
+     {"cycle 75: tile 0,0: mx (a) and tx own bank 0 at once"},
+     {"cycle 76", "tile 0 (0,0)", "mx A and tx own bank 0"}},
     {"streamed_bank_begins",
      "arch tiny\n"
      "section \"s\"\n"

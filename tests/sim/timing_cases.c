@@ -770,6 +770,27 @@ const timing_case timing_cases[] = {
      "tile 0 tx 0: 67-67\n"
      "tile 0 tx 1: 68-75\n"
      "cycles 97\n"},
+    /* three groups of four rows of bank 0, by the transposer, from 64 to 75; tx reads it from 76 on */
+    {"a_bank_is_free_after_the_last_group",
+     "arch tiny\n"
+     "section \"s\"\n"
+     "tile 0\n"
+     "mx gemm m_count=1,9 blk_count=1,1,1,1 a_transposed=1 a_m=4,1 a_banks=1 b_base=128 b_banks=1 b_row=1\n"
+     "tx sync loop_count=0,0,9\n"
+     "tx send src_inner=200 dst_inner=200 flits=5 dst_mask=4\n"
+     "invoke 0 \"i\"\n",
+     "tile 0 mx 0: 64-97\n"
+     "tile 0 tx 0: 64-64\n"
+     "tile 0 tx 0: 65-65\n"
+     "tile 0 tx 0: 66-66\n"
+     "tile 0 tx 0: 67-67\n"
+     "tile 0 tx 0: 68-68\n"
+     "tile 0 tx 0: 69-69\n"
+     "tile 0 tx 0: 70-70\n"
+     "tile 0 tx 0: 71-71\n"
+     "tile 0 tx 0: 72-72\n"
+     "tile 0 tx 1: 73-80\n"
+     "cycles 103\n"},
     /* mx reads bank 1 from 64 to 67; tx reads it from 68 on */
     {"a_bank_is_free_after_the_last_stationary_row",
      "arch tiny\n"
