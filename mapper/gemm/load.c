@@ -290,11 +290,11 @@ static void set_filled_b(const emission *e, tg_agcu_instr *load, uint32_t r, uin
   load->stride[0] = x->own * row * z;
   load->stride[1] = row * z;
   load->stride[2] = own * z;
-  load->x_inc[1] = 1;
-  load->x_size = x->own;
+  load->y_inc[1] = 1;
+  load->y_size = x->own;
   load->k_radix[2] = each;
-  load->y_inc[5] = 1;
-  load->y_size = own;
+  load->x_inc[5] = 1; /* of which pieces may have several */
+  load->x_size = own;
   load->k_first = first % each;
   load->m_first *= groups;
   for (int l = 0; l < TG_LEVELS; l++) load->m_delta[l] *= groups;

@@ -12,8 +12,9 @@ enum { MOST_SLABS = 64, MOST_PARTS = 4 };
 static void consider_positions(tg_tiling_search *s, tg_gemm_tiling t) {
   const tg_gemm_image *x = &s->g->image;
   uint32_t stationary = tg_mx_stationary(s->m, s->g->format);
-  if (t.patch != TG_PATCH_PIXELS || x->groups > 1) return;
-  uint32_t most = x->tap_step[1] == 1 ? MOST_PARTS : 1; /* else parts are not as far apart as positions */
+  if (t.patch != TG_PATCH_PIXELS) return;
+  /* else parts are not as far apart as positions */
+  uint32_t most = x->tap_step[1] == 1 && x->groups == 1 ? MOST_PARTS : 1;
   for (uint32_t parts = 1; parts <= most && x->channels % (parts * stationary) == 0; parts *= 2) {
     t.cuts = (uint32_t)x->taps[1] * parts;
     t.chunks = (uint32_t)x->taps[0] * t.cuts;

@@ -478,6 +478,19 @@ static const randomized_case of_groups[] = {
      {NULL}},
 };
 
+static const randomized_case of_groups_in_cuts[] = {
+    {"groups_in_cuts",
+     CONV("1,64,7,7", "32,16,3,3", "kernel_shape=[3,3] pads=[1,1,1,1] group=4"),
+     TG_PRESET_MP1,
+     "tiny",
+     {NULL}},
+    {"groups_in_cuts_of_a_row",
+     CONV("2,32,1,40", "16,8,1,7", "kernel_shape=[1,7] strides=[1,2] pads=[0,3,0,3] group=4"),
+     TG_PRESET_MP0,
+     "tiny",
+     {"rows=3", NULL}},
+};
+
 /* Whose blocks are filled up: of channels, of columns, or of both. */
 static const randomized_case of_filled_groups[] = {
     {"filled_groups",
@@ -572,6 +585,8 @@ static bool has_groups(const tg_program *program) {
   }
   return false;
 }
+
+static bool has_groups_in_cuts(const tg_program *program) { return has_groups(program) && has_cuts(program); }
 
 /* ... or those of the tile beside this one do. */
 static bool has_wide_groups(const tg_program *program) {
@@ -679,6 +694,12 @@ static const struct group {
      7},
     {CASES(of_groups),
      {.has = has_groups, .lacks = "no product has several groups", .seeds = 400, .wanted = 4},
+     24},
+    {CASES(of_groups_in_cuts),
+     {.has = has_groups_in_cuts,
+      .lacks = "no kernel row of groups has several chunks",
+      .seeds = 1000,
+      .wanted = 2},
      24},
     {CASES(of_filled_groups),
      {.has = has_groups, .lacks = "no product has several groups", .seeds = 400, .wanted = 4},
