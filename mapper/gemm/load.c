@@ -50,11 +50,10 @@ static void set_resident(const emission *e, tg_agcu_instr *load, const tg_buffer
 }
 
 /* Patches of groups that are filled up: rows are those of an image, k counts the rows of that. */
-static void set_groups_walk(const emission *e, tg_agcu_instr *load, uint32_t r, uint32_t col) {
+static void set_groups_walk(const emission *e, tg_agcu_instr *load, int64_t block, int64_t step) {
   const tg_gemm *g = e->g;
-  int64_t results = (int64_t)e->t.mt * tg_gemm_slabs(&e->t), each = tg_patch_image_blocks(g, &e->t),
-          down = tg_patch_block_rows(g, &e->t) * g->image.own, image = tg_patch_walk_rows(g, &e->t),
-          block = tg_gemm_row_first(e, r, col) / results, step = tg_gemm_rows_a_pass(e) / results;
+  int64_t each = tg_patch_image_blocks(g, &e->t), down = tg_patch_block_rows(g, &e->t) * g->image.own,
+          image = tg_patch_walk_rows(g, &e->t);
   load->m_first = block / each * image;
   load->k_first = block % each * down;
   if (g->image.images == 1)
@@ -68,14 +67,14 @@ static void set_patch_walk(const emission *e, tg_agcu_instr *load, uint32_t r, u
   const tg_params *m = e->b.m;
   const tg_gemm_tiling *t = &e->t;
   tg_patch_fill_walk(m, e->g, t, tg_value_bytes_each(e->g->a), load);
+  int64_t results = tg_gemm_block_results(t) * tg_gemm_slabs(t),
+          block = tg_gemm_row_first(e, r, col) / results, step = tg_gemm_rows_a_pass(e) / results;
   if (tg_gemm_pads_channels(e->g)) {
-    set_groups_walk(e, load, r, col);
-    return;
+    set_groups_walk(e, load, block, step);
+  } else {
+    load->m_first = block * tg_patch_walk_rows(e->g, t);
+    load->m_delta[e->m_k_level] = step * tg_patch_walk_rows(e->g, t);
   }
-  load->m_first = tg_gemm_row_first(e, r, col) / (tg_gemm_block_results(t) * tg_gemm_slabs(t)) *
-                  tg_patch_walk_rows(e->g, t);
-  load->m_delta[e->m_k_level] =
-      tg_gemm_rows_a_pass(e) / (tg_gemm_block_results(t) * tg_gemm_slabs(t)) * tg_patch_walk_rows(e->g, t);
   int64_t columns = tg_gemm_first_column(e, r, col), z = tg_value_bytes_each(e->g->a);
   if (t->pool_rows)
     tg_patch_move(e->g, t, -e->g->pool.before[0], columns * e->g->pool.step[1] - e->g->pool.before[1], z,

@@ -18,6 +18,11 @@ static tg_instr *load_epilogue_operand(emission *e, tg_queue *queue, int x, uint
                        .columns = g->n};
   tg_gemm_walk_rows(e, epilogue_operand->stride, &walk);
   tg_fill_walk(load, &walk, e->operands.base[x], e->operands.rest[x]);
+  if (once && g->run_own) { /* it has no rows, whatever bounds these have */
+    memset(load->x_inc, 0, sizeof load->x_inc);
+    memset(load->y_inc, 0, sizeof load->y_inc);
+    load->y_size = 1;
+  }
   if (!scalar)
     tg_gemm_walk_runs(g, epilogue_operand->run_stride,
                       tg_value_bytes_each(epilogue_operand->access.name.value), load);

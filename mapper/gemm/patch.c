@@ -180,7 +180,8 @@ int64_t tg_patch_image_blocks(const tg_gemm *g, const tg_gemm_tiling *t) {
 }
 
 bool tg_patch_walks_groups(const tg_gemm *g, const tg_gemm_tiling *t, uint32_t row_tiles) {
-  return !t->image_rows && t->patch_columns == g->image.pixels[1] &&
+  bool whole = t->patch_columns == g->image.pixels[1] || (t->strips > 1 && g->image.images == 1);
+  return !t->image_rows && whole &&
          (g->image.images == 1 || t->passes_m == 1 || row_tiles % tg_patch_image_blocks(g, t) == 0);
 }
 

@@ -63,8 +63,8 @@ void tg_gemm_walk_runs(const tg_gemm *g, int64_t run_stride, int64_t bytes, tg_a
   in->k_radix[1] = g->n / g->run;
   in->k_radix[2] = g->run;
   in->stride[4] = run_stride * bytes;
-  if (!g->run_own) return;
-  in->x_inc[5] = 1; /* what fills the blocks of a group is neither read nor stored */
+  if (!g->run_own || in->x_inc[2]) return; /* the coordinate is that of a strip's columns */
+  in->x_inc[5] = 1;                        /* what fills the blocks of a group is neither read nor stored */
   in->x_size = g->run_own;
 }
 
@@ -79,7 +79,10 @@ void tg_gemm_walk_groups(const tg_gemm *g, const tg_gemm_tiling *t, int64_t colu
   for (int d = 0; d < 2; d++) {
     in->m_radix[d] = in->m_radix[d + 1];
     in->stride[d] = in->stride[d + 1];
+    in->y_inc[d] = in->y_inc[d + 1];
+    in->x_inc[d] = in->x_inc[d + 1];
   }
+  in->y_inc[2] = in->x_inc[2] = 0;
   in->m_radix[2] = groups;
   in->stride[2] = run_stride * bytes;
   in->rows *= groups;
@@ -91,6 +94,6 @@ void tg_gemm_walk_groups(const tg_gemm *g, const tg_gemm_tiling *t, int64_t colu
   in->take = in->k_radix[2] = g->run_own;
   in->k_radix[1] = 1;
   in->stride[4] = in->k_first = 0;
+  if (in->x_inc[5]) in->x_size = 1;
   in->x_inc[5] = 0;
-  in->x_size = 1;
 }

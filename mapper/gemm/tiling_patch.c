@@ -63,11 +63,12 @@ static bool join_more(const tg_tiling_search *s, tg_gemm_tiling *t) {
   return false;
 }
 
-/* Groups that are filled up come position by position, strips leave results no coordinate for what fills them, and pairs of
- * tiles have no B of both; false: it cannot be so. */
+/* Groups that are filled up come position by position; strips leave results no coordinate for what fills them, and a digit for
+ * groups where there is one image; pairs of tiles have no B of both. False: it cannot be so. */
 static bool fill_groups(const tg_tiling_search *s, tg_gemm_tiling *t, uint32_t row_tiles) {
   if (!tg_gemm_pads(s->g)) return true;
-  if (t->strips > 1 || t->split == TG_SPLIT_COLUMNS) return false;
+  bool strips = s->g->image.images == 1 && (!s->g->run_own || tg_gemm_walks_groups(s->m, s->g, t));
+  if ((t->strips > 1 && !strips) || t->split == TG_SPLIT_COLUMNS) return false;
   if (!tg_gemm_pads_channels(s->g)) return true;
   t->joined = 1;
   t->whole_b = true;

@@ -530,6 +530,29 @@ static const randomized_case of_filled_groups[] = {
      {"rows=2", NULL}},
 };
 
+static const randomized_case in_strips_of_filled_groups[] = {
+    {"strips_of_filled_groups",
+     CONV("1,12,9,13", "16,3,3,3", "kernel_shape=[3,3] pads=[1,1,1,1] group=4"),
+     TG_PRESET_MP1,
+     "tiny",
+     {NULL}},
+    {"strips_of_filled_groups_strided",
+     CONV("1,16,17,23", "24,2,3,5", "kernel_shape=[3,5] strides=[2,2] pads=[1,2,1,2] group=8"),
+     TG_PRESET_MP0,
+     "tiny",
+     {NULL}},
+    {"strips_of_filled_groups_with_a_tail",
+     "graph \"g\"\ninput %x: f32[1,24,10,19]\ninput %z: f32[1,40,10,19]\nconst %w: f32[40,3,3,3] = seeded(1, "
+     "0.3)\n"
+     "const %b: f32[40] = seeded(2, 0.3)\n%a = Conv(%x, %w, %b) kernel_shape=[3,3] pads=[1,1,1,1] group=8 "
+     "@2\n"
+     "%s = Add(%a, %z) @3\n"
+     "%y = Relu(%s) @4\noutput \"y\" %y: f32\n",
+     TG_PRESET_MP0,
+     "edge",
+     {"rows=2", NULL}},
+};
+
 /* Wider than blocks of columns, which tiles side by side have. */
 static const randomized_case of_wide_groups[] = {
     {"wide_groups",
@@ -605,6 +628,9 @@ static bool has_wide_groups(const tg_program *program) {
 static bool begins_further_right(const tg_agcu_instr *store) { return store->x_org > 0; }
 static bool has_strips(const tg_program *program) {
   return find_of_agcus(program, TG_OP_agcu_store, begins_further_right) != NULL;
+}
+static bool has_groups_in_strips(const tg_program *program) {
+  return has_groups(program) && has_strips(program);
 }
 static bool has_slabs_of_strips(const tg_program *program) {
   return has_strips(program) && has_slabs(program);
@@ -703,6 +729,9 @@ static const struct group {
      24},
     {CASES(of_filled_groups),
      {.has = has_groups, .lacks = "no product has several groups", .seeds = 400, .wanted = 4},
+     0},
+    {CASES(in_strips_of_filled_groups),
+     {.has = has_groups_in_strips, .lacks = "no strips have several groups", .seeds = 1000, .wanted = 3},
      0},
     {CASES(of_wide_groups),
      {.has = has_wide_groups,
