@@ -154,22 +154,6 @@ static void set_products(tg_compile *c, tg_gemm *g, const walks *w, int64_t a_st
   }
 }
 
-/* Of several groups, each has whole stationary blocks of channels, and columns in whole groups of 2P, or in a half of one. What
- * fills them up would be counted where accumulation or results round by places. */
-static void fill_groups(const tg_compile *c, tg_gemm *g, const walks *w) {
-  int64_t stationary = tg_mx_stationary(c->m, g->format), lanes = tg_lanes(c->m), columns = g->n / w->packs,
-          halves = lanes / stationary,
-          block = columns <= stationary && w->packs % halves == 0 ? stationary : lanes,
-          own = tg_div_up(w->channels, stationary) * stationary;
-  if (w->packs == 1 || g->k_tile || tg_gemm_rounds_results(g)) return;
-  g->k = g->k / w->channels * own;
-  g->image.channels = own;
-  if (columns % block == 0) return;
-  g->run = tg_div_up(columns, block) * block;
-  g->run_own = columns;
-  g->n = w->packs * g->run;
-}
-
 static void describe_forward(tg_compile *c, tg_gemm *g, int64_t packs) {
   const tg_value *out = tg_out(g->node);
   walks w = forward_walks(g, out, packs);
@@ -183,7 +167,6 @@ static void describe_forward(tg_compile *c, tg_gemm *g, int64_t packs) {
     set_a(&w, g);
   set_b(g, 1, 1, g->k, columns);
   set_products(c, g, &w, w.channels, columns / w.group, 0);
-  if (g->image.images) fill_groups(c, g, &w);
   g->b_alone = w.group == 1 && tg_gemm_alone_reads_b(g);
 }
 

@@ -16,7 +16,7 @@ static int64_t rounded_tile(const tg_compile *c, const tg_node *node) {
   return tg_is_depthwise(node) ? INT32_MAX : c->options.k_tile; /* one K tile, however many positions */
 }
 
-static tg_status set_formats(tg_compile *c, const tg_kernel *kernel, tg_gemm *g) {
+tg_status tg_gemm_set_formats(tg_compile *c, const tg_kernel *kernel, tg_gemm *g) {
   tg_value *a = tg_in(kernel->root, 0), *b = tg_in(kernel->root, 1);
   g->node = kernel->root;
   g->a_operand = kernel->operands[0];
@@ -41,8 +41,8 @@ static tg_status set_formats(tg_compile *c, const tg_kernel *kernel, tg_gemm *g)
   return TG_OK;
 }
 
-static tg_status describe_fused(tg_compile *c, const tg_kernel *kernel, const tg_conv_rows *image,
-                                tg_gemm *out) {
+tg_status tg_gemm_describe_fused(tg_compile *c, const tg_kernel *kernel, const tg_conv_rows *image,
+                                 tg_gemm *out) {
   int64_t part = tg_partial_length(out->k, out->partials);
   out->part = part ? part : 1;
   bool rounds = kernel->root->op == TG_OP_MATMUL && tg_rounds_sums(kernel->root);
@@ -64,10 +64,10 @@ static tg_status describe_fused(tg_compile *c, const tg_kernel *kernel, const tg
 }
 
 /* What is multiplied. */
-static tg_status describe_root(tg_compile *c, const tg_kernel *kernel, int64_t phase, tg_conv_rows *image,
-                               tg_gemm *out) {
+tg_status tg_gemm_describe_root(tg_compile *c, const tg_kernel *kernel, int64_t phase, tg_conv_rows *image,
+                                tg_gemm *out) {
   *out = (tg_gemm){0};
-  tg_status status = set_formats(c, kernel, out);
+  tg_status status = tg_gemm_set_formats(c, kernel, out);
   if (status) return status;
   if (kernel->root->op == TG_OP_MATMUL)
     tg_describe_matmul(c, out);
@@ -84,7 +84,7 @@ static tg_status describe_root(tg_compile *c, const tg_kernel *kernel, int64_t p
 static tg_status describe_second(tg_compile *c, const tg_kernel *kernel, tg_gemm *g) {
   tg_gemm *second = TG_NEW(c->arena, tg_gemm);
   tg_conv_rows image = {.joins = false};
-  tg_status status = describe_root(c, kernel->second, 0, &image, second);
+  tg_status status = tg_gemm_describe_root(c, kernel->second, 0, &image, second);
   if (status) return status;
   second->outs = 0;
   second->part = second->k;
@@ -98,7 +98,7 @@ static tg_status describe_second(tg_compile *c, const tg_kernel *kernel, tg_gemm
 
 static tg_status describe(tg_compile *c, const tg_kernel *kernel, int64_t phase, bool joins, tg_gemm *out) {
   tg_conv_rows image = {.joins = joins};
-  tg_status status = describe_root(c, kernel, phase, &image, out);
+  tg_status status = tg_gemm_describe_root(c, kernel, phase, &image, out);
   if (!status && kernel->second) status = describe_second(c, kernel, out);
   if (status) return status;
   if (kernel->kept) {
@@ -107,7 +107,7 @@ static tg_status describe(tg_compile *c, const tg_kernel *kernel, int64_t phase,
   }
   tg_kernel alone = *kernel;
   if (kernel->pool) alone.output = tg_in(kernel->pool->root, 0), alone.pool = NULL;
-  status = describe_fused(c, &alone, &image, out);
+  status = tg_gemm_describe_fused(c, &alone, &image, out);
   if (image.elsewhere) out->m = 0;
   if (!status && kernel->pool) status = tg_gemm_describe_pool(c, kernel, out);
   return status || !kernel->prologue_result ? status : tg_gemm_describe_prologue(c, kernel, out);
@@ -119,48 +119,4 @@ tg_status tg_describe_gemm(tg_compile *c, const tg_kernel *kernel, int64_t phase
   quiet.diag = &unused;
   if (tg_gemm_phases(kernel->root) > 1 && !describe(&quiet, kernel, phase, true, out)) return TG_OK;
   return describe(c, kernel, phase, false, out);
-}
-
-/* Whole stationary blocks of channels, and whole groups of 2P columns, or their halves, all of which there are. */
-static bool has_whole_blocks(const tg_compile *c, const tg_gemm *g) {
-  int64_t stationary = tg_mx_stationary(c->m, g->format), lanes = tg_lanes(c->m),
-          columns = g->n / g->image.groups;
-  return g->image.channels % stationary == 0 && g->n % lanes == 0 &&
-         (columns % lanes == 0 || columns == stationary);
-}
-
-int64_t tg_pack_gemm(tg_compile *c, const tg_kernel *kernel, int64_t phase, int64_t groups, tg_gemm *out) {
-  const tg_node *root = kernel->root;
-  bool plain = !kernel->prologue_result && !kernel->column_sums && !kernel->second && !kernel->pool,
-       image = root->op == TG_OP_CONV || root->op == TG_OP_CONV_INPUT_GRADIENT;
-  if (!plain || !image || tg_is_depthwise(root) || c->options.opt == TG_OPT_LEVEL_NONE) return 0;
-  tg_conv_rows rows = {.packs = tg_min(groups, tg_attr_int(root, TG_ATTR_GROUP) + 1)};
-  while (--rows.packs > 1) {
-    if (tg_attr_int(root, TG_ATTR_GROUP) % rows.packs) continue;
-    if (describe_root(c, kernel, phase, &rows, out)) return 0;
-    if (!out->image.images || out->m == 0 || out->k == 0) return 0;
-    if (has_whole_blocks(c, out) && tg_gemm_has_patches(c->m, out, TG_PATCH_PIXELS) &&
-        !describe_fused(c, kernel, &rows, out))
-      return rows.packs;
-  }
-  return 0;
-}
-
-bool tg_spread_gemm(tg_compile *c, const tg_kernel *kernel, tg_gemm *out) {
-  static const tg_conv_rows none;
-  *out = (tg_gemm){0};
-  if (kernel->root->op != TG_OP_MATMUL || kernel->prologue_result || kernel->second ||
-      set_formats(c, kernel, out))
-    return false;
-  tg_describe_matmul(c, out);
-  if (out->products == 1 || out->partials > 1) return false;
-  out->spread = out->products;
-  out->products = 1;
-  int64_t *radix = out->a_transposed ? out->a_k_radix : out->a_m_radix,
-          *stride = out->a_transposed ? out->a_k_stride : out->a_m_stride;
-  return tg_matmul_lead_digits(out, tg_in(out->node, 0), &out->a_operand, radix, stride) &&
-         tg_matmul_lead_digits(out, tg_in(out->node, 1), &out->b_operand,
-                               out->b_transposed ? out->b_n_radix : out->b_k_radix,
-                               out->b_transposed ? out->b_n_stride : out->b_k_stride) &&
-         !describe_fused(c, kernel, &none, out);
 }

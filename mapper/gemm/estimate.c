@@ -18,18 +18,16 @@ static double fastest(const tg_compile *c, const tg_gemm *g) {
   return best;
 }
 
+/* Of the fastest way. */
 static double phase_cycles(tg_compile *c, const tg_kernel *kernel, int64_t phase) {
-  tg_gemm apart, other;
-  if (tg_describe_gemm(c, kernel, phase, &apart) || !apart.drain_words[TG_DRAIN_FINISH]) return TG_NEVER;
-  if (!apart.m) return 0;
-  double best = fastest(c, &apart);
-  if (best < TG_NEVER) best *= (double)apart.products;
-  if (tg_spread_gemm(c, kernel, &other)) best = tg_min_double(best, fastest(c, &other));
-  int64_t groups = INT64_MAX;
-  for (int tried = 0; tried < TG_PACKINGS && (groups = tg_pack_gemm(c, kernel, phase, groups, &other));) {
-    double packed = fastest(c, &other);
-    if (packed < TG_NEVER) tried++;
-    best = tg_min_double(best, (double)other.products * packed);
+  tg_gemm_ways ways;
+  double best = TG_NEVER;
+  if (tg_gemm_list_ways(c, kernel, phase, &ways)) return TG_NEVER;
+  if (!ways.count) return 0;
+  if (!ways.way[0].drain_words[TG_DRAIN_FINISH]) return TG_NEVER;
+  for (int i = 0; i < ways.count; i++) {
+    double product = fastest(c, &ways.way[i]);
+    if (product < TG_NEVER) best = tg_min_double(best, (double)ways.way[i].products * product);
   }
   return best;
 }

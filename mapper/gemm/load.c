@@ -50,7 +50,7 @@ static void set_resident(const emission *e, tg_agcu_instr *load, const tg_buffer
 }
 
 /* Patches of groups that are filled up: rows are those of an image, k counts the rows of that. */
-static void set_groups_walk(const emission *e, tg_agcu_instr *load, int64_t block, int64_t step) {
+static void set_walk_of_groups(const emission *e, tg_agcu_instr *load, int64_t block, int64_t step) {
   const tg_gemm *g = e->g;
   int64_t each = tg_patch_image_blocks(g, &e->t), down = tg_patch_block_rows(g, &e->t) * g->image.own,
           image = tg_patch_walk_rows(g, &e->t);
@@ -70,7 +70,7 @@ static void set_patch_walk(const emission *e, tg_agcu_instr *load, uint32_t r, u
   int64_t results = tg_gemm_block_results(t) * tg_gemm_slabs(t),
           block = tg_gemm_row_first(e, r, col) / results, step = tg_gemm_rows_a_pass(e) / results;
   if (tg_gemm_pads_channels(e->g)) {
-    set_groups_walk(e, load, block, step);
+    set_walk_of_groups(e, load, block, step);
   } else {
     load->m_first = block * tg_patch_walk_rows(e->g, t);
     load->m_delta[e->m_k_level] = step * tg_patch_walk_rows(e->g, t);

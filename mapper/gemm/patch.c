@@ -286,7 +286,8 @@ static void fill_positions(const tg_gemm *g, const tg_gemm_tiling *t, int64_t z,
 }
 
 /* Rows of the walk are the groups of the positions of one row of a patch, one image after the other, k is rows of the image. */
-static void fill_groups(const tg_gemm *g, const tg_gemm_tiling *t, int64_t z, tg_agcu_instr *load) {
+static void fill_positions_of_groups(const tg_gemm *g, const tg_gemm_tiling *t, int64_t z,
+                                     tg_agcu_instr *load) {
   const tg_gemm_image *x = &g->image;
   int64_t row = x->size[1] * x->depth * z;
   memset(load->y_inc, 0, sizeof load->y_inc);
@@ -321,7 +322,7 @@ void tg_patch_fill_walk(const tg_params *m, const tg_gemm *g, const tg_gemm_tili
   bool pixels = t->patch == TG_PATCH_PIXELS, joined = counts_elements(g, t);
   fill_rows(g, t, joined ? pixel_channels(x) : 1, z, load);
   if (tg_gemm_loads_positions(t)) {
-    (x->groups > 1 ? fill_groups : fill_positions)(g, t, z, load);
+    (x->groups > 1 ? fill_positions_of_groups : fill_positions)(g, t, z, load);
     return;
   }
   load->take = width * elements;

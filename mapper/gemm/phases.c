@@ -165,45 +165,32 @@ typedef struct choice {
   double best;
 } choice;
 
-/* Takes this way if it is the fastest so far; false: it has no tiling. */
-static bool choose_if_faster(tg_compile *c, const tg_kernel *kernel, const tg_gemm *g, choice *of) {
+/* Takes this way if it is the fastest so far. */
+static void choose_if_faster(tg_compile *c, const tg_kernel *kernel, const tg_gemm *g, choice *of) {
   tg_diag unused = {""};
   tg_compile quiet = *c;
   tg_gemm_tiling tiling;
   quiet.diag = &unused;
-  if (tg_tile_gemm(&quiet, g, &tiling)) return false;
+  if (tg_tile_gemm(&quiet, g, &tiling)) return;
   double sections = settle(c, kernel, g, of->replays, &tiling);
-  if (of->e->g && sections >= (of->replays ? clearly_below(c, of->best) : of->best)) return true;
+  if (of->e->g && sections >= (of->replays ? clearly_below(c, of->best) : of->best)) return;
   of->best = sections;
   of->e->t = tiling;
   of->e->g = g;
-  return true;
 }
 
-/* Product after product, each over all tiles, or, where that is faster, a product a tile, or several groups in a product. */
-static tg_status choose(tg_compile *c, const tg_kernel *kernel, int64_t phase, const tg_gemm *apart,
-                        emission *e) {
-  choice of = {.e = e, .best = TG_NEVER};
-  tg_gemm *spread = TG_NEW(c->arena, tg_gemm), *packed = TG_NEW(c->arena, tg_gemm);
-  int64_t groups = tg_pack_gemm(c, kernel, phase, INT64_MAX, packed);
-  of.replays = groups > 0;
-  choose_if_faster(c, kernel, apart, &of);
-  if (tg_spread_gemm(c, kernel, spread)) choose_if_faster(c, kernel, spread, &of);
-  for (int tried = 0; groups;) {
-    tried += choose_if_faster(c, kernel, packed, &of);
-    if (tried == TG_PACKINGS) break;
-    packed = TG_NEW(c->arena, tg_gemm);
-    groups = tg_pack_gemm(c, kernel, phase, groups, packed);
-  }
-  return e->g ? TG_OK : tg_tile_gemm(c, apart, &e->t); /* which says why not */
+static tg_status choose(tg_compile *c, const tg_kernel *kernel, const tg_gemm_ways *ways, emission *e) {
+  choice of = {.e = e, .replays = ways->packs, .best = TG_NEVER};
+  for (int i = 0; i < ways->count; i++) choose_if_faster(c, kernel, &ways->way[i], &of);
+  return e->g ? TG_OK : tg_tile_gemm(c, &ways->way[0], &e->t); /* which says why not */
 }
 
 static tg_status emit_phase(tg_compile *c, const tg_kernel *kernel, int64_t phase) {
-  tg_gemm apart;
-  tg_status status = tg_describe_gemm(c, kernel, phase, &apart);
+  tg_gemm_ways ways;
+  tg_status status = tg_gemm_list_ways(c, kernel, phase, &ways);
   emission e = {.c = c, .kernel = kernel};
-  if (status || !apart.m) return status;
-  status = choose(c, kernel, phase, &apart, &e);
+  if (status || !ways.count) return status;
+  status = choose(c, kernel, &ways, &e);
   if (status) return status;
   prepare(&e);
   if (tg_gemm_b_in_blocks(e.g, &e.t)) tg_gemm_order_b(c, e.g, &e.t);

@@ -306,17 +306,35 @@ typedef struct tg_conv_rows {
 /* Offsets of g->products products, all 0. */
 void tg_gemm_allocate_products(tg_compile *c, tg_gemm *g);
 void tg_describe_conv(tg_compile *c, int64_t phase, tg_gemm *g, tg_conv_rows *out);
+/* Parts of tg_describe_gemm, for other ways to describe the same. describe.c */
+tg_status tg_gemm_set_formats(tg_compile *c, const tg_kernel *kernel, tg_gemm *out);
+tg_status tg_gemm_describe_root(tg_compile *c, const tg_kernel *kernel, int64_t phase, tg_conv_rows *image,
+                                tg_gemm *out);
+tg_status tg_gemm_describe_fused(tg_compile *c, const tg_kernel *kernel, const tg_conv_rows *image,
+                                 tg_gemm *out);
 /* epilogue_operands.c: operands of the fused nodes, bias first; false: they are more than there is room for.
  * And how they are walked along with the result; TG_INVALID: not by so few digits. */
 bool tg_gemm_list_operands(tg_compile *c, const tg_kernel *kernel, tg_gemm *g);
 tg_status tg_gemm_walk_operands(const tg_compile *c, const tg_kernel *kernel, const tg_conv_rows *image,
                                 tg_gemm *g);
-/* A convolution, or a phase of its input gradient, with several groups in each product: with fewer than `groups`, the most
- * that are equally many in all products. Returns how many; 0: it cannot, or not with fewer. */
-int64_t tg_pack_gemm(tg_compile *c, const tg_kernel *kernel, int64_t phase, int64_t groups, tg_gemm *out);
-enum { TG_PACKINGS = 3 /* numbers of groups that are tried: the most that have room, and fewer */ };
-/* All products in one section; false if there is one only or if walks have too few digits for it. */
-bool tg_spread_gemm(tg_compile *c, const tg_kernel *kernel, tg_gemm *out);
+/* groups.c: a convolution, or a phase of its input gradient, with several groups in each product: with fewer than `groups`, the
+ * most that are equally many in all products. Returns how many; 0: it cannot, or not with fewer. */
+int64_t tg_gemm_describe_groups(tg_compile *c, const tg_kernel *kernel, int64_t phase, int64_t groups,
+                                tg_gemm *out);
+
+/* ways.c: how the products of a phase may be described, of which the fastest way is emitted. The first has product after
+ * product, whether it has a tiling or not; all others have one. */
+enum {
+  TG_GEMM_PACKINGS = 3 /* numbers of groups that are tried: the most that have room, and fewer */,
+  TG_GEMM_WAYS = 2 + TG_GEMM_PACKINGS
+};
+typedef struct tg_gemm_ways {
+  tg_gemm way[TG_GEMM_WAYS];
+  int count;  /* 0: the phase is empty */
+  bool packs; /* some have several groups in a product */
+} tg_gemm_ways;
+/* Fails where the first way does. */
+tg_status tg_gemm_list_ways(tg_compile *c, const tg_kernel *kernel, int64_t phase, tg_gemm_ways *out);
 
 /* The MaxPool of kernel->pool: what it takes of the results, which are its own from here on, and its microcode. TG_INVALID: not in
  * this drain. pool.c */

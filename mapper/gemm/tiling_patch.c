@@ -65,7 +65,7 @@ static bool join_more(const tg_tiling_search *s, tg_gemm_tiling *t) {
 
 /* Groups that are filled up come position by position; strips leave results no coordinate for what fills them, and a digit for
  * groups where there is one image; pairs of tiles have no B of both. False: it cannot be so. */
-static bool fill_groups(const tg_tiling_search *s, tg_gemm_tiling *t, uint32_t row_tiles) {
+static bool take_filled_groups(const tg_tiling_search *s, tg_gemm_tiling *t, uint32_t row_tiles) {
   if (!tg_gemm_pads(s->g)) return true;
   bool strips = s->g->image.images == 1 && (!s->g->run_own || tg_gemm_walks_groups(s->m, s->g, t));
   if ((t->strips > 1 && !strips) || t->split == TG_SPLIT_COLUMNS) return false;
@@ -98,7 +98,7 @@ static void consider_block(tg_tiling_search *s, tg_gemm_tiling t, uint32_t row_t
   if (!tg_patch_rounds(s->g, &t, row_tiles)) return;
   set_chunks(s->g, &t);
   if (tg_gemm_pads(s->g)) {
-    if (fill_groups(s, &t, row_tiles)) consider(s, t);
+    if (take_filled_groups(s, &t, row_tiles)) consider(s, t);
     return;
   }
   if (t.strips > 1 && tg_search_is_slower(s, &t)) return;
@@ -122,7 +122,7 @@ static void consider_numbers_of_slabs(tg_tiling_search *s, tg_gemm_tiling t, uin
     if (t.image_rows && !counts) continue;
     if (tg_patch_rows(s->m, s->g, &t) > tg_pad_rows(s->m)) return;
     t.passes_m = passes_of(s, &t, row_tiles);
-    if (!tg_gemm_a_credits(s->g, &t) || !fill_groups(s, &t, row_tiles)) continue;
+    if (!tg_gemm_a_credits(s->g, &t) || !take_filled_groups(s, &t, row_tiles)) continue;
     if (!tg_patch_rounds(s->g, &t, row_tiles)) continue;
     if (t.passes_m == last || tg_search_is_slower(s, &t)) continue;
     last = t.passes_m;
