@@ -147,7 +147,7 @@ static tg_value *term_of(tg_build *b, const tg_neighbours *n, tg_value *x, int a
 /* ---- as a transposed convolution ---- */
 
 /* Along a dimension: copies of the data's ends in front and behind; the kernel, whose position p has element scale i + first + p
- * of the result for element i of the data. */
+ * of the result for element i of the data. The first `scale` elements have neighbours at all positions. */
 typedef struct stencil {
   int64_t scale, before, behind, first, positions;
   double weights[MOST_REMAINDERS * (TG_MOST_NEIGHBOURS + 1)];
@@ -169,29 +169,39 @@ static bool is_regular(const tg_neighbours *n, int64_t scale) {
   return true;
 }
 
-static bool find_stencil(const tg_neighbours *n, stencil *out) {
-  int64_t scale = n->to / n->from, least = INT64_MAX, most = INT64_MIN;
-  if (n->to % n->from || scale > MOST_REMAINDERS || !is_regular(n, scale)) return false;
-  *out = (stencil){.scale = scale};
-  for (int turn = 0; turn < 2; turn++) {
-    for (int64_t k = 0; k < scale; k++)
-      for (int t = 0; t < n->terms; t++) {
-        int64_t at = n->first[k] + t, position = k - scale * at;
-        if (weight_of(n, k, t) == 0) continue;
-        if (turn) {
-          out->weights[position - least] = weight_of(n, k, t);
-          continue;
-        }
-        least = tg_min(least, position);
-        most = tg_max(most, position);
-        out->before = tg_max(out->before, -at);
-        out->behind = tg_max(out->behind, at);
-      }
-    if (most - least >= (int64_t)(sizeof out->weights / sizeof *out->weights)) return false;
-  }
+/* Positions of the kernel, and how far it reaches beyond the data. */
+static bool place_stencil(const tg_neighbours *n, stencil *out) {
+  int64_t least = INT64_MAX, most = INT64_MIN;
+  for (int64_t j = 0; j < n->to; j++)
+    for (int t = 0; t < n->terms; t++) {
+      int64_t at = n->first[j] + t, position = j - out->scale * at;
+      if (weight_of(n, j, t) == 0) continue;
+      out->before = tg_max(out->before, -at);
+      out->behind = tg_max(out->behind, at - n->from + 1);
+      least = tg_min(least, position);
+      most = tg_max(most, position);
+    }
   out->first = least;
   out->positions = most - least + 1;
-  return out->before <= TG_MOST_NEIGHBOURS && out->behind <= TG_MOST_NEIGHBOURS;
+  return most - least < (int64_t)(sizeof out->weights / sizeof *out->weights) &&
+         out->before <= TG_MOST_NEIGHBOURS && out->behind <= TG_MOST_NEIGHBOURS;
+}
+
+static bool find_stencil_of(const tg_neighbours *n, int64_t scale, stencil *out) {
+  *out = (stencil){.scale = scale};
+  if (scale > MOST_REMAINDERS || !is_regular(n, scale) || !place_stencil(n, out)) return false;
+  for (int64_t k = 0; k < scale; k++)
+    for (int t = 0; t < n->terms; t++)
+      if (weight_of(n, k, t) != 0)
+        out->weights[k - scale * (n->first[k] + t) - out->first] = weight_of(n, k, t);
+  return true;
+}
+
+/* The result has `scale` elements for each of the data; or, where corners are aligned, for each step between two of them. */
+static bool find_stencil(const tg_neighbours *n, stencil *out) {
+  if (n->to % n->from == 0 && find_stencil_of(n, n->to / n->from, out)) return true;
+  int64_t steps = n->from - 1;
+  return steps > 0 && n->to > 1 && (n->to - 1) % steps == 0 && find_stencil_of(n, (n->to - 1) / steps, out);
 }
 
 /* What of the whole result lies in front of what is asked for, and behind it. */
@@ -250,6 +260,12 @@ static bool as_image(tg_build *b, const tg_neighbours *n, tg_value *x, int axis,
 }
 
 /* ---- either way ---- */
+
+bool tg_interpolate_gathers(const tg_neighbours *n) {
+  phase phases[MOST_PHASES];
+  stencil s;
+  return !find_phases(n, phases) && !find_stencil(n, &s);
+}
 
 tg_value *tg_interpolate(tg_build *b, const tg_neighbours *n, tg_value *x, int axis) {
   phase phases[MOST_PHASES];

@@ -19,6 +19,9 @@ typedef struct tg_neighbours {
 /* x, F32, with from[axis] elements along the axis, behind which it has other dimensions: vectors that are worked on whole. */
 tg_value *tg_interpolate(tg_build *b, const tg_neighbours *n, tg_value *x, int axis);
 
+/* Are they gathered, since they lie at other distances from element to element? */
+bool tg_interpolate_gathers(const tg_neighbours *n);
+
 /* The same along dimensions 2 and 3 of x [N,C,H,W] at once, where all elements between the ends have the same weights: a transposed
  * convolution of a channel a group. NULL: that dimension stays. False: it is none, and nothing was built. */
 bool tg_interpolate_plane(tg_build *b, const tg_neighbours *const n[2], tg_value *x, tg_value **out);

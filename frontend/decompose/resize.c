@@ -173,16 +173,44 @@ static tg_value *along(tg_build *b, const tg_resize *r, const tg_resize_axis *p,
   return tg_build_move(b, tg_interpolate(b, &n, tg_build_move(b, x, beside, axis), axis - 1), axis, beside);
 }
 
+static tg_value *along_axis(tg_build *b, const tg_resize *r, const tg_resize_axis *axes, tg_value *x,
+                            int axis) {
+  tg_value *y = along(b, r, &axes[axis], x, axis);
+  return tg_resize_crops(r) ? extrapolated(b, r, &axes[axis], y, axis) : y;
+}
+
+/* Are neighbours gathered along some dimension? */
+static bool gathers(const tg_build *b, const tg_resize *r, const tg_resize_axis *axes, int rank) {
+  tg_neighbours n;
+  for (int d = 0; d < rank; d++)
+    if (changes(r, &axes[d]) && find_neighbours(b->graph->arena, r, &axes[d], &n) &&
+        tg_interpolate_gathers(&n))
+      return true;
+  return false;
+}
+
+/* Is dimension d to come before another one, behind it? The one that grows least leaves the others the least to gather. Of two that
+ * grow alike the last one has the shorter vectors, which so are fewer. */
+static bool comes_before(const tg_resize_axis *axes, int d, int other) {
+  double own = (double)axes[d].to / (double)axes[d].from,
+         its = (double)axes[other].to / (double)axes[other].from;
+  return own != its ? own < its : own < 1;
+}
+
 /* Of sums the last dimension first, for which vectors are to be moved: there is less to move as long as the others are small. */
 static tg_value *each_along(tg_build *b, const tg_resize *r, const tg_resize_axis *axes, tg_value *x) {
+  int order[TG_MAX_RANK], count = 0, first = tg_resize_is(r, "nearest") ? 0 : x->rank - 1;
+  bool sorted = first > 0 && gathers(b, r, axes, x->rank);
   tg_value *y = x;
-  int first = tg_resize_is(r, "nearest") ? 0 : x->rank - 1;
-  for (int i = 0; i < x->rank && !b->failed; i++) {
-    int d = (first + i) % x->rank;
+  for (int i = 0; i < x->rank; i++) {
+    int d = sorted ? i : (first + i) % x->rank, at = count;
     if (!changes(r, &axes[d])) continue;
-    y = along(b, r, &axes[d], y, d);
-    if (tg_resize_crops(r)) y = extrapolated(b, r, &axes[d], y, d);
+    while (sorted && at > 0 && !comes_before(axes, order[at - 1], d)) at--;
+    memmove(order + at + 1, order + at, (size_t)(count - at) * sizeof *order);
+    order[at] = d;
+    count++;
   }
+  for (int i = 0; i < count && !b->failed; i++) y = along_axis(b, r, axes, y, order[i]);
   return y;
 }
 

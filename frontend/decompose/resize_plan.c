@@ -23,6 +23,8 @@ static double unscaled(const tg_resize_axis *p, double x, double less) {
 
 double tg_resize_place(const tg_resize *r, const tg_resize_axis *p, int64_t i) {
   double width = p->scale * (double)p->from, x = (double)i, last = (double)(p->from - 1);
+  if (fabs(width - (double)p->to) < 0x1p-40 * width)
+    width = (double)p->to; /* of a scale that is their quotient */
   if (is(r->coordinates, "align_corners")) return width == 1 ? 0 : x * last / (width - 1);
   if (is(r->coordinates, "asymmetric")) return unscaled(p, x, 0);
   if (is(r->coordinates, "tf_half_pixel_for_nn")) return unscaled(p, x + 0.5, 0);

@@ -354,7 +354,9 @@ def interpolated(x, axis, to, place):
 def infinities_of_images(kit):
     """An infinity is in the places beside it alone: of images of many channels and of few, of scales that are whole, and others."""
     for name, shape, to, mode in (("twice", (1, 9, 6, 7), (12, 14), "half_pixel"), ("thrice", (1, 2, 4, 5), (12, 15), "half_pixel"),
-                                  ("corners", (1, 8, 5, 6), (10, 12), "align_corners"), ("up", (1, 3, 5, 6), (8, 7), "half_pixel"),
+                                  ("corners", (1, 8, 5, 6), (10, 12), "align_corners"),
+                                  ("corners_by_steps", (1, 9, 5, 6), (9, 16), "align_corners"), ("corners_of_few", (2, 2, 4, 5), (13, 9), "align_corners"),
+                                  ("corners_uneven", (1, 12, 5, 6), (17, 8), "align_corners"), ("up", (1, 3, 5, 6), (8, 7), "half_pixel"),
                                   ("down", (2, 10, 9, 8), (5, 3), "half_pixel"), ("asymmetric", (1, 16, 3, 4), (12, 8), "asymmetric")):
         x = kit.normal(*shape)
         x[0, 1, 2, 3] = np.inf
