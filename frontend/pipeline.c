@@ -105,9 +105,11 @@ tg_status tg_frontend_lower(tg_graph *graph, const tg_frontend_options *options,
   run(&p, "lower_pool_gradient");
 
   run(&p, "channels_last");
+  run(&p, "slice_pads");
   run(&p, "hoist_casts");
   run(&p, "sink_transposes");
   run(&p, "sink_squeezes");
+  run(&p, "sink_planes");
   run(&p, "lower_repeats");
   run(&p, "merge_moves");
   if (options->precision.tiling_accum == TG_ACCUM_FP32) run(&p, "lower_conv_gradient");

@@ -12,6 +12,11 @@ static bool moves_elements(const tg_node *node) {
   return node->op == TG_OP_RESHAPE || node->op == TG_OP_TRANSPOSE || node->op == TG_OP_RESIZE;
 }
 
+/* Zeros around elements are the same in each format. */
+static bool frames(const tg_node *node) {
+  return node->op == TG_OP_PAD && tg_attr_float(node, TG_ATTR_VALUE) == 0;
+}
+
 /* Rounding is monotonic, so it may be done before a maximum as well as after. Worth it only where the
  * producer of the larger tensor can round its result itself. */
 static bool can_round_before(const tg_node *node, const tg_node *cast) {
@@ -27,7 +32,7 @@ static bool is_read_rounded(const tg_value *value, const tg_node *concat, tg_dty
   for (const tg_use *use = value->uses; use; use = use->next) {
     const tg_node *reader = use->node;
     if (reader == concat || (tg_is_plain_cast(reader) && tg_out(reader)->dtype == dtype)) continue;
-    if (!moves_elements(reader) && reader->op != TG_OP_SLICE) return false;
+    if (!moves_elements(reader) && !frames(reader) && reader->op != TG_OP_SLICE) return false;
     if (!is_read_rounded(tg_out(reader), concat, dtype, hops - 1)) return false;
   }
   return true;
@@ -46,7 +51,7 @@ static bool can_round(const tg_value *part, const tg_node *concat, tg_dtype dtyp
         if (!can_round(tg_in(maker, i), maker, dtype, nested - 1)) return false;
       return true;
     }
-    if (!moves_elements(maker))
+    if (!moves_elements(maker) && !frames(maker) && maker->op != TG_OP_SLICE)
       return tg_op_is(maker->op, TG_IS_ELEMENTWISE | TG_IS_GEMM) && !tg_is_plain_cast(maker) &&
              is_read_rounded(part, concat, dtype, HOPS);
     part = tg_in(maker, 0);
@@ -64,15 +69,15 @@ static void split_at_concat(tg_graph *graph, tg_node *cast, tg_node *concat) {
   if (!tg_is_plain_cast(cast) || !tg_dtype_is_float(joined->dtype) || !tg_dtype_is_float(dtype)) return;
   for (int i = 0; i < concat->input_count; i++)
     if (!can_round(tg_in(concat, i), concat, dtype, MOST_NESTED)) return;
-  for (int i = 0; i < concat->input_count; i++) {
-    tg_value *part = tg_rewrite_cast(graph, tg_in(concat, i), dtype, concat);
-    tg_node_set_input(concat, i, part);
-    hoist(graph, part->producer); /* to what computes the part */
-  }
+  for (int i = 0; i < concat->input_count; i++)
+    tg_node_set_input(concat, i, tg_rewrite_cast(graph, tg_in(concat, i), dtype, concat));
   tg_value_replace(graph, result, joined);
   tg_graph_remove_node(graph, cast);
   joined->dtype = dtype;
   tg_rewrite_infer(graph, concat);
+  for (int i = 0; i < concat->input_count; i++)
+    if (tg_is_plain_cast(tg_in(concat, i)->producer))
+      hoist(graph, tg_in(concat, i)->producer); /* to what computes the part */
 }
 
 /* The value in that type, by a cast behind what makes it, which all share. */
@@ -116,7 +121,7 @@ static void hoist(tg_graph *graph, tg_node *cast) {
       hoist_above_slice(graph, cast, move);
       return;
     }
-    if (!moves_elements(move) && !can_round_before(move, cast)) return;
+    if (!moves_elements(move) && !frames(move) && !can_round_before(move, cast)) return;
     tg_value *from = tg_in(move, 0), *moved = tg_out(move), *result = tg_out(cast);
     tg_value_replace(graph, result, moved);
     tg_node_set_input(cast, 0, from);

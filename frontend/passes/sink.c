@@ -156,12 +156,16 @@ static int dimensions_that_count(const tg_value *value) {
   return count;
 }
 
-/* Planes of a volume of batch 1: dimensions of 1 in front of x. */
+/* Planes of a volume: dimensions of 1 in front of those of x, or between them. */
 static bool inserts(const tg_value *x, const tg_value *y) {
-  int more = y->rank - x->rank;
-  bool is = more > 0 && dimensions_that_count(x) >= 4;
-  for (int d = 0; d < y->rank && is; d++) is = y->dims[d].size == (d < more ? 1 : x->dims[d - more].size);
-  return is;
+  int own = 0;
+  if (y->rank <= x->rank || dimensions_that_count(x) < 4) return false;
+  for (int d = 0; d < y->rank; d++) {
+    bool is = own < x->rank && y->dims[d].size == x->dims[own].size && y->rank - d > x->rank - own - 1;
+    if (!is && y->dims[d].size != 1) return false;
+    own += is;
+  }
+  return own == x->rank;
 }
 
 /* split(Transpose(x)) to Transpose(split(x)), of a Reshape that only takes dimensions apart. */
@@ -322,9 +326,16 @@ static void cancel(tg_graph *graph, tg_node *node) {
   tg_graph_remove_node(graph, node);
 }
 
+/* Operands that are transposed twice meet others that are once. */
+static void merge_operands(tg_graph *graph, tg_node *node) {
+  for (int i = 0; i < node->input_count && node->input_count > 1; i++)
+    if (perm_of(tg_in(node, i))) tg_node_set_input(node, i, transposed_once(graph, tg_in(node, i), node));
+}
+
 void tg_pass_sink_transposes(tg_graph *graph) {
   TG_FOR_NODES_SAFE(graph, node) {
     const int64_t *perm;
+    if (lets_pass(node)) merge_operands(graph, node);
     while ((perm = perm_to_sink(node))) sink(graph, node, perm); /* one behind the other */
     if (node->op == TG_OP_RESHAPE) {
       sink_below_reshape(graph, node);

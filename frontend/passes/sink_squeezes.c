@@ -3,6 +3,7 @@
  * and the next one reads what it made. */
 #include "frontend/build/rewrite.h"
 #include "frontend/passes/passes.h"
+#include "frontend/passes/window_results.h"
 
 #include <string.h>
 
@@ -12,21 +13,7 @@ typedef struct squeeze {
   int kept[TG_MAX_RANK];
 } squeeze;
 
-/* Is it made by a window operator, or of what one made by what moved before one of these Reshapes? `budget`: values to be
- * looked at. */
-static bool is_made_by_window(const tg_value *value, int *budget) {
-  const tg_node *node = value->producer;
-  if (!node || --*budget < 0) return false;
-  if (tg_op_is(node->op, TG_IS_WINDOW)) return true;
-  if (!tg_op_is(node->op, TG_IS_ELEMENTWISE) && !tg_is_plain_cast(node) && node->op != TG_OP_CONCAT)
-    return false;
-  for (int i = 0; i < node->input_count; i++)
-    if (tg_in(node, i)->rank == value->rank && is_made_by_window(tg_in(node, i), budget)) return true;
-  return false;
-}
-
 static bool is_squeezed(const tg_value *value, squeeze *out) {
-  int budget = 256;
   const tg_node *reshape = value->producer;
   if (!reshape || reshape->op != TG_OP_RESHAPE || tg_in(reshape, 0)->rank <= value->rank) return false;
   *out = (squeeze){.from = tg_in(reshape, 0)};
@@ -37,7 +24,7 @@ static bool is_squeezed(const tg_value *value, squeeze *out) {
     else if (out->from->dims[d].size != 1)
       return false;
   }
-  return found == value->rank && is_made_by_window(out->from, &budget);
+  return found == value->rank && tg_is_made_by_window(out->from);
 }
 
 static bool same_squeeze(const squeeze *a, const squeeze *b) {

@@ -25,6 +25,8 @@ static const struct {
     PASS(hoist_casts),
     PASS(sink_transposes),
     PASS(sink_squeezes),
+    PASS(sink_planes),
+    PASS(slice_pads),
     PASS(merge_moves),
     PASS(permute_weights),
     PASS(transpose_to_reshape),

@@ -415,6 +415,44 @@ def convolutions_of_each_channel(kit):
                  dilations=dilations, pads=pads, group=shape[1])
 
 
+def transposed(x, w, bias, strides, dilations, pads, more, group):
+    """A transposed convolution of any number of dimensions: what each element adds to the results that it reaches."""
+    dims, each, out = w.ndim - 2, x.shape[1] // group, w.shape[1]
+    whole = [(x.shape[2 + d] - 1) * strides[d] + (w.shape[2 + d] - 1) * dilations[d] + 1 + more[d] for d in range(dims)]
+    y = np.zeros((x.shape[0], out * group, *whole))
+    for c in range(x.shape[1]):
+        first = c // each * out
+        for at in np.ndindex(*w.shape[2:]):
+            part = tuple(slice(at[d] * dilations[d], at[d] * dilations[d] + (x.shape[2 + d] - 1) * strides[d] + 1, strides[d]) for d in range(dims))
+            for o in range(out):
+                y[(slice(None), first + o) + part] += x[:, c].astype("f8") * w[(c, o) + at]
+    kept = tuple(slice(pads[d], whole[d] - pads[dims + d]) for d in range(dims))
+    return y[(slice(None), slice(None)) + kept] + bias.reshape(-1, *(1,) * dims)
+
+
+def volumes(kit):
+    """Windows over the depth alone, over planes alone, and over both; transposed ones by remainders of the depth, of which some reach
+    fewer planes."""
+    for name, shape, out, group, kernel, strides, dilations, pads in (
+            ("of_depth", (2, 6, 7, 3, 5), 4, 2, (3, 1, 1), (2, 1, 1), (2, 1, 1), (2, 0, 0, 1, 0, 0)),
+            ("of_planes", (2, 4, 5, 6, 4), 6, 2, (1, 3, 2), (2, 1, 2), (1, 1, 1), (0, 1, 0, 0, 1, 1)),
+            ("of_groups", (1, 6, 4, 5, 5), 9, 3, (3, 2, 3), (1, 2, 1), (1, 1, 1), (1, 0, 1, 1, 1, 1))):
+        x, w, bias = kit.normal(*shape), kit.normal(out, shape[1] // group, *kernel), kit.normal(out)
+        x[0, 1, 2, 1, 3] = np.inf
+        y = convolved(x, w, bias, strides, dilations, pads, group)
+        kit.case("conv_3d_%s" % name, "Conv", [x, w, bias], [kit.f4(y)], 13, constants=(1, 2), kernel_shape=kernel, strides=strides,
+                 dilations=dilations, pads=pads, group=group)
+    for name, shape, out, group, kernel, strides, dilations, pads, more in (
+            ("twice", (1, 5, 4, 3, 3), 3, 1, (2, 2, 2), (2, 2, 2), (1, 1, 1), (0, 0, 0, 0, 0, 0), (0, 0, 0)),
+            ("overlap", (2, 6, 3, 4, 3), 2, 2, (5, 3, 3), (3, 2, 1), (1, 1, 1), (1, 1, 0, 2, 1, 1), (2, 1, 0)),
+            ("gaps", (1, 4, 3, 3, 2), 2, 1, (2, 2, 1), (3, 2, 2), (1, 1, 1), (0, 0, 0, 0, 0, 0), (1, 0, 1)),
+            ("dilated", (1, 4, 3, 3, 2), 2, 1, (2, 2, 1), (2, 2, 2), (3, 1, 1), (1, 0, 0, 1, 0, 0), (1, 0, 1))):
+        x, w, bias = kit.normal(*shape), kit.normal(shape[1], out, *kernel), kit.normal(out * group)
+        y = transposed(x, w, bias, strides, dilations, pads, more, group)
+        kit.case("conv_transpose_3d_%s" % name, "ConvTranspose", [x, w, bias], [kit.f4(y)], 13, constants=(1, 2), kernel_shape=kernel,
+                 strides=strides, dilations=dilations, pads=pads, output_padding=more, group=group)
+
+
 def running_statistics(kit):
     x, scale, bias, centre, spread = kit.normal(4, 3, 5, 2), kit.normal(3), kit.normal(3), kit.normal(3), abs(kit.normal(3))
     wide, axes = x.astype("f8"), (0, 2, 3)
@@ -481,4 +519,4 @@ def defaults(kit):
               [("ratio", kit.f4(0.5)), ("mode", off)], inputs=listed, refused='has no input "ratio"')
 
 
-GROUPS = (defaults, quotients, wide_products, quantized, reductions, remainders, whole_products, empties, decisions, numbers_that_are_none, gathers, activations, sizes_of_one, resized_by_scales, infinities_of_images, transposed_depthwise, convolutions_of_each_channel, running_statistics, collecting, of_nothing, slopes, large_fills, gradients_of_given_statistics)
+GROUPS = (defaults, quotients, wide_products, quantized, reductions, remainders, whole_products, empties, decisions, numbers_that_are_none, gathers, activations, sizes_of_one, resized_by_scales, infinities_of_images, transposed_depthwise, convolutions_of_each_channel, volumes, running_statistics, collecting, of_nothing, slopes, large_fills, gradients_of_given_statistics)
