@@ -18,16 +18,28 @@ uint32_t tg_gemm_all_column_blocks(const tg_params *m, const tg_gemm *g, const t
   return t->nt / tg_lanes(m) * tg_gemm_column_blocks(m, g, t) - tg_gemm_parts_columns(m, g, t);
 }
 
+/* Columns from `first` on of all rows of B, one row behind the other; returns what is behind them. */
+static uint8_t *copy_columns(const tg_gemm *g, const uint8_t *from, int64_t first, int64_t count,
+                             uint8_t *to) {
+  size_t each = tg_value_bytes_each(g->b), whole = (size_t)g->n * each, row = (size_t)count * each;
+  for (int64_t k = 0; k < g->k; k++, to += row)
+    memcpy(to, from + (size_t)k * whole + (size_t)first * each, row);
+  return to;
+}
+
 void tg_gemm_order_b(const tg_compile *c, const tg_gemm *g, const tg_gemm_tiling *t) {
   tg_dram_tensor *tensor = tg_place_of(c, g->b);
-  size_t each = tg_value_bytes_each(g->b), whole = (size_t)g->n * each;
   uint8_t *ordered = TG_NEW_ARRAY(&c->program->arena, uint8_t, tensor->bytes), *to = ordered;
-  const uint8_t *from = tensor->data;
-  if (!from) return; /* a rehearsal has no data */
-  for (int64_t first = 0; first < g->n; first += tg_gemm_own_columns(t)) {
-    size_t row = (size_t)tg_min(tg_gemm_own_columns(t), g->n - first) * each;
-    for (int64_t k = 0; k < g->k; k++, to += row)
-      memcpy(to, from + (size_t)k * whole + (size_t)first * each, row);
-  }
+  if (!tensor->data) return; /* a rehearsal has no data */
+  for (int64_t first = 0; first < g->n; first += tg_gemm_own_columns(t))
+    to = copy_columns(g, tensor->data, first, tg_min(tg_gemm_own_columns(t), g->n - first), to);
+  tensor->data = ordered;
+}
+
+void tg_gemm_order_columns(const tg_compile *c, const tg_gemm *g, const tg_columns *parts, int count) {
+  tg_dram_tensor *tensor = tg_place_of(c, g->b);
+  uint8_t *ordered = TG_NEW_ARRAY(&c->program->arena, uint8_t, tensor->bytes), *to = ordered;
+  if (!tensor->data) return;
+  for (int i = 0; i < count; i++) to = copy_columns(g, tensor->data, parts[i].first, parts[i].count, to);
   tensor->data = ordered;
 }

@@ -71,7 +71,7 @@ static int batch_rank(const tg_gemm *g, int rank) {
 static void set_offsets(const tg_gemm *g, const tg_space *result, const tg_conv_rows *image,
                         const int64_t *stride, int64_t first, int64_t *out_offsets) {
   for (int64_t i = 0; i < g->products; i++) {
-    out_offsets[i] = first;
+    out_offsets[i] = first + g->first_column * stride[result->rank - 1];
     for (int64_t d = batch_rank(g, result->rank) - 1, rest = i; d >= 0; rest /= result->dims[d--])
       out_offsets[i] += rest % result->dims[d] * stride[d];
     if (g->node->op != TG_OP_MATMUL)

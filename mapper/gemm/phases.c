@@ -179,32 +179,81 @@ static void choose_if_faster(tg_compile *c, const tg_kernel *kernel, const tg_ge
   of->e->g = g;
 }
 
-static tg_status choose(tg_compile *c, const tg_kernel *kernel, const tg_gemm_ways *ways, emission *e) {
-  choice of = {.e = e, .replays = ways->packs, .best = TG_NEVER};
+/* The fastest of the ways into `e`, and its cycles. */
+static tg_status choose(tg_compile *c, const tg_kernel *kernel, const tg_gemm_ways *ways, bool replays,
+                        emission *e, double *out_cycles) {
+  choice of = {.e = e, .replays = replays || ways->packs, .best = TG_NEVER};
   for (int i = 0; i < ways->count; i++) choose_if_faster(c, kernel, &ways->way[i], &of);
+  *out_cycles = of.best;
   return e->g ? TG_OK : tg_tile_gemm(c, &ways->way[0], &e->t); /* which says why not */
+}
+
+/* All sections of what was chosen. */
+static tg_status emit_chosen(tg_compile *c, const tg_kernel *kernel, emission *e) {
+  prepare(e);
+  if (tg_gemm_b_in_blocks(e->g, &e->t)) tg_gemm_order_b(c, e->g, &e->t);
+  const tg_gemm_tiling second = tg_gemm_second_tiling(&e->t);
+  if (e->g->second && tg_gemm_b_in_blocks(e->g->second, &second)) tg_gemm_order_b(c, e->g->second, &second);
+  const char *name = tg_kernel_name(c, kernel);
+  for (int64_t product = 0; product < e->g->products; product++)
+    for (e->strip = 0; e->strip < tg_gemm_strips(&e->t); e->strip++) {
+      tg_status status = TG_OK;
+      if (product == 0 || !shares_section(e, product)) status = tg_gemm_emit_section(e, name, product);
+      if (status) return status;
+      invoke(e, name);
+    }
+  if (e->g->partials > 1) c->program->invocations[c->program->invocation_count - 1].sums = 1;
+  return TG_OK;
+}
+
+/* Columns of the result as a product of their own; its cycles, TG_NEVER: they are none. */
+static double choose_columns(tg_compile *c, const tg_kernel *kernel, const tg_columns *columns, bool replays,
+                             tg_gemm *g, emission *e) {
+  tg_diag unused = {""};
+  tg_compile quiet = *c;
+  quiet.diag = &unused;
+  choice of = {.e = e, .replays = replays, .best = TG_NEVER};
+  *e = (emission){.c = c, .kernel = kernel};
+  if (!tg_gemm_describe_columns(&quiet, kernel, columns, g)) choose_if_faster(c, kernel, g, &of);
+  return of.best;
+}
+
+/* Are sections of columns that are read apart clearly faster than those of the whole? */
+static bool are_faster_apart(tg_compile *c, const tg_kernel *kernel, const tg_columns *parts, int count,
+                             double whole) {
+  tg_gemm g;
+  emission e;
+  double sum = 0, limit = clearly_below(c, whole);
+  for (int i = 0; i < count && sum < limit; i++) sum += choose_columns(c, kernel, &parts[i], true, &g, &e);
+  return sum < limit;
+}
+
+static tg_status emit_columns(tg_compile *c, const tg_kernel *kernel, const tg_gemm *whole,
+                              const tg_columns *parts, int count) {
+  if (tg_gemm_b_in_parts(whole)) tg_gemm_order_columns(c, whole, parts, count);
+  for (int i = 0; i < count; i++) {
+    tg_gemm g;
+    emission e;
+    choose_columns(c, kernel, &parts[i], false, &g, &e);
+    tg_status status = emit_chosen(c, kernel, &e);
+    if (status) return status;
+  }
+  return TG_OK;
 }
 
 static tg_status emit_phase(tg_compile *c, const tg_kernel *kernel, int64_t phase) {
   tg_gemm_ways ways;
+  tg_columns parts[TG_MOST_COLUMN_PARTS];
   tg_status status = tg_gemm_list_ways(c, kernel, phase, &ways);
   emission e = {.c = c, .kernel = kernel};
+  double cycles;
   if (status || !ways.count) return status;
-  status = choose(c, kernel, &ways, &e);
+  int count = tg_gemm_column_parts(kernel, parts);
+  status = choose(c, kernel, &ways, count > 1, &e, &cycles);
   if (status) return status;
-  prepare(&e);
-  if (tg_gemm_b_in_blocks(e.g, &e.t)) tg_gemm_order_b(c, e.g, &e.t);
-  const tg_gemm_tiling second = tg_gemm_second_tiling(&e.t);
-  if (e.g->second && tg_gemm_b_in_blocks(e.g->second, &second)) tg_gemm_order_b(c, e.g->second, &second);
-  const char *name = tg_kernel_name(c, kernel);
-  for (int64_t product = 0; product < e.g->products; product++)
-    for (e.strip = 0; e.strip < tg_gemm_strips(&e.t); e.strip++) {
-      if (product == 0 || !shares_section(&e, product)) status = tg_gemm_emit_section(&e, name, product);
-      if (status) return status;
-      invoke(&e, name);
-    }
-  if (e.g->partials > 1) c->program->invocations[c->program->invocation_count - 1].sums = 1;
-  return TG_OK;
+  if (count > 1 && are_faster_apart(c, kernel, parts, count, cycles))
+    return emit_columns(c, kernel, &ways.way[0], parts, count);
+  return emit_chosen(c, kernel, &e);
 }
 
 tg_status tg_emit_gemm(tg_compile *c, const tg_kernel *kernel) {

@@ -192,6 +192,7 @@ typedef struct tg_gemm {
                                   one pixel to the next; 0: it is not */
   int64_t run_own; /* or of a group, of which so many are, and what fills its blocks of columns; 0: all are */
   int64_t products, *a_offsets, *b_offsets, *out_offsets; /* elements */
+  int64_t first_column; /* of the result, where this is the product of some of its columns */
   int64_t sr_row, sr_col, sr_row_step,
       sr_col_step; /* logical coordinates: the first, from product to product */
   tg_keeps keeps;
@@ -321,6 +322,19 @@ tg_status tg_gemm_walk_operands(const tg_compile *c, const tg_kernel *kernel, co
  * most that are equally many in all products. Returns how many; 0: it cannot, or not with fewer. */
 int64_t tg_gemm_describe_groups(tg_compile *c, const tg_kernel *kernel, int64_t phase, int64_t groups,
                                 tg_gemm *out);
+
+/* columns.c: columns that other kernels read apart, in order; returns how many parts there are, 0: it is read otherwise. And the
+ * product of some of them, TG_INVALID: they are not multiplied apart. */
+enum { TG_MOST_COLUMN_PARTS = 16 };
+typedef struct tg_columns {
+  int64_t first, count;
+} tg_columns;
+/* Does B lie part by part then, whose rows are those of its columns? And puts it so, of the product of all; blocks.c. */
+static inline bool tg_gemm_b_in_parts(const tg_gemm *gemm) { return gemm->b_alone && !gemm->b_transposed; }
+void tg_gemm_order_columns(const tg_compile *c, const tg_gemm *gemm, const tg_columns *parts, int count);
+int tg_gemm_column_parts(const tg_kernel *kernel, tg_columns out[TG_MOST_COLUMN_PARTS]);
+tg_status tg_gemm_describe_columns(tg_compile *c, const tg_kernel *kernel, const tg_columns *columns,
+                                   tg_gemm *out);
 
 /* ways.c: how the products of a phase may be described, of which the fastest way is emitted. The first has product after
  * product, whether it has a tiling or not; all others have one. */

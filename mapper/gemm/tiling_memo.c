@@ -50,6 +50,7 @@ static void set_product(const tg_gemm *g, tg_gemm *k) {
   memset(&k->a_operand, 0, sizeof k->a_operand);
   memset(&k->b_operand, 0, sizeof k->b_operand);
   k->a_offsets = k->b_offsets = k->out_offsets = NULL;
+  k->first_column = 0;
   set_operands(g, k);
   for (int i = 0; i < g->column_sums.count; i++) k->column_sums.out[i] = stored_as(g->column_sums.out[i]);
   memset(k->column_sums.names, 0, sizeof k->column_sums.names);

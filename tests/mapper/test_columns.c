@@ -1,0 +1,52 @@
+/* Products whose columns are read apart: one section of all, or one for each part, whichever is faster; the same bits, proved in
+ * order. */
+#include "tests/harness.h"
+#include "tests/mapper/randomized_case.h"
+
+#define THREE                                                                                                \
+  "graph \"g\"\ninput %x: f32[19,24]\nconst %w: f32[24,40] = seeded(1, 0.3)\nconst %b: f32[40] = seeded(2, " \
+  "0.5)\n"                                                                                                   \
+  "const %u: f32[16,8] = seeded(3, 0.3)\n%p = MatMul(%x, %w) @0\n%q = Add(%p, %b) @1\n"                      \
+  "%k, %l, %m = Split(%q) axis=1 split=[16,8,16] @2\n%n = MatMul(%k, %u) @3\n%o = Neg(%l) @4\n"              \
+  "%r = MatMul(%m, %u) @5\noutput \"n\" %n: f32\noutput \"o\" %o: f32\noutput \"r\" %r: f32\n"
+#define PIXELS                                                                                               \
+  "graph \"g\"\ninput %x: f32[2,16,7,6]\nconst %w: f32[24,16,3,3] = seeded(1, 0.2)\nconst %b: f32[24] = "    \
+  "seeded(2, 0.5)\n"                                                                                         \
+  "const %u: f32[8,16,1,1] = seeded(3, 0.3)\nconst %v: f32[8,8,3,3] = seeded(4, 0.3)\n"                      \
+  "%p = Conv(%x, %w, %b) kernel_shape=[3,3] pads=[1,1,1,1] @0\n%q = Relu(%p) @1\n"                           \
+  "%k, %l = Split(%q) axis=1 split=[16,8] @2\n%n = Conv(%k, %u) kernel_shape=[1,1] @3\n"                     \
+  "%o = Conv(%l, %v) kernel_shape=[3,3] pads=[1,1,1,1] @4\noutput \"n\" %n: f32\noutput \"o\" %o: f32\n"
+
+static const randomized_case cases[] = {
+    {"of_a_matrix", THREE, TG_PRESET_MP0, "tiny", {NULL}},
+    {"of_a_matrix_in_bf16", THREE, TG_PRESET_MP4, "tiny", {"rows=3", NULL}},
+    {"of_a_matrix_of_a_device", THREE, TG_PRESET_MP1, "edge", {"rows=2", "cols=2", NULL}},
+    {"of_pixels", PIXELS, TG_PRESET_MP1, "tiny", {NULL}},
+    {"of_pixels_in_fp32", PIXELS, TG_PRESET_MP0, "edge", {"rows=2", "cols=2", NULL}},
+};
+
+static int products_of(const tg_program *program) {
+  int count = 0;
+  for (uint32_t s = 0; s < program->section_count; s++) {
+    const tg_queue *mx = &program->sections[s].tiles[0].mx;
+    bool any = false;
+    for (uint32_t i = 0; i < mx->count; i++) any |= mx->instrs[i].common.op == TG_OP_mx_gemm;
+    count += any;
+  }
+  return count;
+}
+
+/* Two products read what they make; a part that nobody multiplies has an own section, too. */
+static bool has_parts(const tg_program *program) { return products_of(program) > 3; }
+
+static void same_bits(const void *user) {
+  static const randomized_search search = {
+      .has = has_parts, .lacks = "no product is made in parts", .seeds = 400, .wanted = 2};
+  check_randomized(user, &search);
+  run_randomized(user, 0);
+}
+
+__attribute__((constructor)) static void register_columns(void) {
+  for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
+    tg_test_register_row("columns", cases[i].name, __FILE__, __LINE__, same_bits, &cases[i]);
+}
