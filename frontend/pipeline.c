@@ -130,6 +130,9 @@ tg_status tg_frontend_lower(tg_graph *graph, const tg_frontend_options *options,
   run(&p, "absorb_casts");
   if (options->precision.attention_block && !options->for_cpu) block_attention(&p);
   if (options->precision.tiling_accum == TG_ACCUM_FP32) run(&p, "transpose_products");
+  /* Sums that round do so by their places in a product, of which all levels have the same. */
+  bool rounds = options->precision.tiling_accum == TG_ACCUM_BF16SR;
+  if (!options->for_cpu && (rounds || !options->products_apart)) run(&p, "merge_products");
   run(&p, "merge_moves");
   run(&p, "remove_dead");
 

@@ -18,6 +18,8 @@ typedef struct tg_frontend_options {
   void *observe_user;
   bool for_cpu; /* for the host's CPU: rows that are chosen by numbers that arrive stay Gather and ScatterAdd,
                    their numbers in f32 */
+  bool
+      products_apart; /* products of one tensor are not made one, but where accumulation rounds by places in them */
 } tg_frontend_options;
 
 void tg_frontend_defaults(tg_frontend_options *options);

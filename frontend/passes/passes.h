@@ -71,6 +71,8 @@ void tg_pass_permute_channels(
     tg_graph *graph); /* Conv, Reshape, Transpose: into the columns of constant weights; not
                                                    where accumulation rounds by column (--tiling-accum) */
 void tg_pass_transpose_to_reshape(tg_graph *graph); /* where only dimensions of size 1 move */
+/* Products of one tensor to one product, in which accumulation that rounds has other places. */
+void tg_pass_merge_products(tg_graph *graph);
 void tg_pass_transpose_products(
     tg_graph *graph); /* Transpose(A B) to B^T A^T; not where accumulation rounds by
                                                 row and column of the product (--tiling-accum) */

@@ -40,6 +40,7 @@ static const struct {
     PASS(lower_integers),
     PASS(lower_gather),
     PASS(transpose_products),
+    PASS(merge_products),
     PASS(lower_conv_gradient),
     PASS(lower_depthwise_gradient),
     PASS(slice_gather),

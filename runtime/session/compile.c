@@ -81,12 +81,13 @@ int tg_session_drop_own_rules(tg_session *session) {
 }
 
 /* `precision`: the policy; NULL: the graph is for the host's CPU, in FP32. */
-static tg_status lower(tg_session *s, const tg_precision_options *precision, bool inference,
+static tg_status lower(tg_session *s, const tg_precision_options *precision, bool inference, bool apart,
                        tg_graph **out_graph, tg_diag *diag) {
   tg_frontend_options frontend;
   tg_frontend_defaults(&frontend);
   if (precision) {
     frontend.precision = *precision;
+    frontend.products_apart = apart;
     frontend.observe = after_frontend;
     frontend.observe_user = s;
   }
@@ -103,7 +104,7 @@ tg_status tg_session_lower_fp32(tg_session *session, tg_diag *diag) {
   tg_graph *graph = NULL;
   if (session->fp32) return TG_OK;
   locale_t theirs = tg_plain_numbers();
-  tg_status status = lower(session, NULL, session->inference, &graph, diag);
+  tg_status status = lower(session, NULL, session->inference, true, &graph, diag);
   uselocale(theirs);
   if (!status) session->fp32 = graph;
   return status;
@@ -132,7 +133,7 @@ tg_status tg_session_decide(tg_session *session, const tg_compile_options *optio
   if (!status) status = tg_precision_of(&session->arena, options, &precision, diag);
   if (status) return status;
   tg_graph *lowered = NULL;
-  status = lower(session, &precision, options->inference, &lowered, &later);
+  status = lower(session, &precision, options->inference, true, &lowered, &later);
   if (!session->decided) return *diag = later, status;
   session->lowered = status ? NULL : lowered; /* decided is decided, whatever the array makes of it */
   session->precision = tg_precision_note(&session->arena, options, own_rules(session, options));
@@ -184,13 +185,14 @@ static tg_status compile(tg_session *session, const tg_compile_options *options,
   double begin = tg_host_seconds();
   tg_params params;
   tg_precision_options precision;
-  tg_map_options map;
+  tg_map_options map = {.opt = TG_OPT_LEVEL_ALL};
   status = tg_session_params(options, &params, diag);
   if (!status) status = tg_precision_of(&session->arena, options, &precision, diag);
   if (!status) status = tg_session_map_options(options, &precision, &map, diag);
   session->inference = options->inference;
   if (!status) tg_session_cut_host(session);
-  if (!status) status = lower(session, &precision, options->inference, &session->lowered, diag);
+  bool apart = map.opt == TG_OPT_LEVEL_NONE;
+  if (!status) status = lower(session, &precision, options->inference, apart, &session->lowered, diag);
   if (status) return status;
   map.borrow_constants = true; /* the session has both */
   map.observe = session->dumped ? after_mapper : NULL;

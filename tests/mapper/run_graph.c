@@ -71,6 +71,7 @@ tg_status map_text(const run_case *what, mapped *out, tg_arena *arena, tg_diag *
   *out = (mapped){0};
   tg_frontend_defaults(&options);
   options.precision = what->precision;
+  options.products_apart = what->map.opt == TG_OPT_LEVEL_NONE;
   tg_status status = tg_params_load(what->arch, &params, diag);
   if (!status)
     status = tg_dram_device_load("simple", NULL, &params.dram, diag); /* memory is not what is tested */

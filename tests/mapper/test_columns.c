@@ -1,5 +1,5 @@
 /* Products whose columns are read apart: one section of all, or one for each part, whichever is faster; the same bits, proved in
- * order. */
+ * order; and products of one tensor are one where they have the same behind them. */
 #include "tests/harness.h"
 #include "tests/mapper/randomized_case.h"
 
@@ -50,3 +50,24 @@ __attribute__((constructor)) static void register_columns(void) {
   for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
     tg_test_register_row("columns", cases[i].name, __FILE__, __LINE__, same_bits, &cases[i]);
 }
+
+static int products_in(const char *text) {
+  tg_arena arena = {0};
+  tg_diag diag = {""};
+  mapped m;
+  run_case what = {.text = text, .arch = "rack", .run.threads = 1};
+  if (map_text(&what, &m, &arena, &diag)) tg_test_fail(__FILE__, __LINE__, "%s", diag.message);
+  int count = m.program ? products_of(m.program) : -1;
+  release_mapped(&m);
+  tg_arena_release(&arena);
+  return count;
+}
+
+#define HEADS(behind)                                                                                        \
+  "graph \"g\"\ninput %x: f32[1,48,8,8]\nconst %v: f32[16,48,3,3] = seeded(1, 0.2)\n"                        \
+  "const %w: f32[24,48,3,3] = seeded(2, 0.2)\n%p = Conv(%x, %v) kernel_shape=[3,3] pads=[1,1,1,1] @0\n"      \
+  "%q = Conv(%x, %w) kernel_shape=[3,3] pads=[1,1,1,1] @1\n%r = Relu(%p) @2\n%s = " behind "(%q) @3\n"       \
+  "output \"r\" %r: f32\noutput \"s\" %s: f32\n"
+
+TG_TEST(columns, heads_are_one_product) { EXPECT_EQ(products_in(HEADS("Relu")), 1); }
+TG_TEST(columns, heads_that_differ_are_two) { EXPECT_EQ(products_in(HEADS("Tanh")), 2); }
