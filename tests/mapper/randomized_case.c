@@ -2,6 +2,7 @@
 #include "sim/machine/ordering.h"
 #include "tests/harness.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 static run_case case_of(const randomized_case *own, uint64_t seed) {
@@ -87,4 +88,37 @@ void check_rounded(const randomized_case *own, const randomized_search *search, 
   }
   if (!found) tg_test_fail(__FILE__, __LINE__, "%s: %s", own->name, search->lacks);
   tg_arena_release(&arena);
+}
+
+static struct row {
+  const randomized_group *group;
+  const randomized_case *what;
+} rows[128];
+static size_t row_count;
+
+static void same_bits(const void *user) {
+  const struct row *row = user;
+  check_randomized(row->what, &row->group->search);
+  if (row->group->k_tile) check_rounded(row->what, &row->group->search, row->group->k_tile);
+}
+
+void register_randomized(const char *suite, const randomized_group *groups, size_t count) {
+  for (const randomized_group *group = groups; group < groups + count; group++)
+    for (size_t i = 0; i < group->count; i++) {
+      if (row_count == sizeof rows / sizeof *rows) abort();
+      rows[row_count] = (struct row){group, &group->cases[i]};
+      tg_test_register_row(suite, group->cases[i].name, __FILE__, __LINE__, same_bits, &rows[row_count++]);
+    }
+}
+
+/* Of patches alone kernel rows have instructions of their own with a loop each. */
+static bool is_cut(const tg_instr *gemm) {
+  return gemm->mx.k_loops == 3 && gemm->mx.blk_count[0] == 1 && gemm->common.loop_count[2] > 1;
+}
+bool has_cuts(const tg_program *program) { return find_gemm(program, is_cut) != NULL; }
+
+/* Of what products of patches store only strips begin further to the right. */
+static bool begins_further_right(const tg_agcu_instr *store) { return store->x_org > 0; }
+bool has_strips(const tg_program *program) {
+  return find_of_agcus(program, TG_OP_agcu_store, begins_further_right) != NULL;
 }

@@ -27,4 +27,19 @@ void check_randomized(const randomized_case *own, const randomized_search *searc
  * without it. Fails where there is none of either. */
 void check_rounded(const randomized_case *own, const randomized_search *search, int64_t k_tile);
 
+/* Cases of one mechanism: what a tiling has that takes it, and how many of those are compared. */
+typedef struct randomized_group {
+  const randomized_case *cases;
+  size_t count;
+  randomized_search search;
+  int k_tile; /* of accumulation that rounds, which is compared between tilings, too; 0: it is not */
+} randomized_group;
+
+/* A test of `suite` for each case, by its name; 128 in a file at most. The groups must stay. */
+void register_randomized(const char *suite, const randomized_group *groups, size_t count);
+
+/* Is a chunk of a kernel row multiplied at a time, of several? And do tiles have strips of columns side by side? */
+bool has_cuts(const tg_program *program);
+bool has_strips(const tg_program *program);
+
 #endif

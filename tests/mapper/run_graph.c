@@ -141,6 +141,15 @@ bool outputs_agree(const mapped *m, double tolerance, tg_diag *diag) {
   return good;
 }
 
+const tg_instr *find_gemm(const tg_program *program, bool (*is_so)(const tg_instr *gemm)) {
+  for (uint32_t s = 0; s < program->section_count; s++) {
+    const tg_queue *mx = &program->sections[s].tiles[0].mx;
+    for (uint32_t i = 0; i < mx->count; i++)
+      if (mx->instrs[i].common.op == TG_OP_mx_gemm && is_so(&mx->instrs[i])) return &mx->instrs[i];
+  }
+  return NULL;
+}
+
 const tg_agcu_instr *find_of_agcus(const tg_program *program, int op,
                                    bool (*is_so)(const tg_agcu_instr *in)) {
   const tg_params *m = &program->params;

@@ -37,6 +37,8 @@ const void *copy_outputs(const mapped *m, tg_arena *arena, size_t *out_bytes);
  * tolerance * (1 + |b|). False with a diag on any difference. */
 bool outputs_agree(const mapped *m, double tolerance, tg_diag *diag);
 
+/* The first GEMM of a section's first tile of which that is so; NULL: there is none. */
+const tg_instr *find_gemm(const tg_program *program, bool (*is_so)(const tg_instr *gemm));
 /* The first instruction of an AGCU that has this operation and of which that is so; NULL: there is none. */
 const tg_agcu_instr *find_of_agcus(const tg_program *program, int op, bool (*is_so)(const tg_agcu_instr *in));
 /* Have positions of a patch several kernel rows? Of all LOADs those of positions alone go from row to row of the image

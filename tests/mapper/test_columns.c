@@ -29,9 +29,9 @@ static int products_of(const tg_program *program) {
   int count = 0;
   for (uint32_t s = 0; s < program->section_count; s++) {
     const tg_queue *mx = &program->sections[s].tiles[0].mx;
-    bool any = false;
-    for (uint32_t i = 0; i < mx->count; i++) any |= mx->instrs[i].common.op == TG_OP_mx_gemm;
-    count += any;
+    uint32_t i = 0;
+    while (i < mx->count && mx->instrs[i].common.op != TG_OP_mx_gemm) i++;
+    count += i < mx->count;
   }
   return count;
 }

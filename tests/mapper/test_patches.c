@@ -3,9 +3,6 @@
 #include "tests/harness.h"
 #include "tests/mapper/randomized_case.h"
 
-#include <stdio.h>
-#include <stdlib.h>
-
 #define CONV(x, w, attributes)                                                                               \
   "graph \"g\"\ninput %x: f32[" x "]\nconst %w: f32[" w "] = seeded(1, 0.3)\n%y = Conv(%x, %w) " attributes  \
   " @2\noutput \"y\" %y: f32\n"
@@ -443,195 +440,13 @@ static const randomized_case in_slabs_of_joined_rows[] = {
      {NULL}},
 };
 
-/* Several groups in a product, whose channels and columns are whole blocks. */
-static const randomized_case of_groups[] = {
-    {"groups",
-     CONV("1,32,8,9", "32,8,3,3", "kernel_shape=[3,3] pads=[1,1,1,1] group=4"),
-     TG_PRESET_MP1,
-     "tiny",
-     {NULL}},
-    {"groups_of_half_blocks",
-     CONV("2,16,9,7", "16,4,3,3", "kernel_shape=[3,3] strides=[2,1] pads=[1,1,1,1] group=4"),
-     TG_PRESET_MP0,
-     "tiny",
-     {NULL}},
-    {"groups_of_pixels",
-     CONV("3,32,5,7", "32,8,1,1", "kernel_shape=[1,1] group=4"),
-     TG_PRESET_MP1,
-     "tiny",
-     {"rows=3", NULL}},
-    {"groups_dilated",
-     CONV("1,32,12,13", "64,8,3,2", "kernel_shape=[3,2] dilations=[2,3] pads=[2,1,2,2] group=4"),
-     TG_PRESET_MP0,
-     "edge",
-     {"rows=2", "cols=2", NULL}},
-    {"groups_in_slabs",
-     CONV("1,32,33,6", "16,16,3,3", "kernel_shape=[3,3] pads=[1,1,1,1] group=2"),
-     TG_PRESET_MP4,
-     "tiny",
-     {NULL}},
-    {"groups_of_an_input_gradient",
-     "graph \"g\"\ninput %d: f32[2,64,6,7]\ninput %w: f32[64,8,3,3]\n%y = ConvInputGradient(%d, %w) group=4 "
-     "strides=[2,1] pads=[1,1,1,1] output_shape=[11,7] @4\noutput \"y\" %y: f32\n",
-     TG_PRESET_MP1,
-     "tiny",
-     {NULL}},
-};
-
-static const randomized_case of_groups_in_cuts[] = {
-    {"groups_in_cuts",
-     CONV("1,64,7,7", "32,16,3,3", "kernel_shape=[3,3] pads=[1,1,1,1] group=4"),
-     TG_PRESET_MP1,
-     "tiny",
-     {NULL}},
-    {"groups_in_cuts_of_a_row",
-     CONV("2,32,1,40", "16,8,1,7", "kernel_shape=[1,7] strides=[1,2] pads=[0,3,0,3] group=4"),
-     TG_PRESET_MP0,
-     "tiny",
-     {"rows=3", NULL}},
-};
-
-/* Whose blocks are filled up: of channels, of columns, or of both. */
-static const randomized_case of_filled_groups[] = {
-    {"filled_groups",
-     CONV("1,24,8,9", "24,3,3,3", "kernel_shape=[3,3] pads=[1,1,1,1] group=8"),
-     TG_PRESET_MP0,
-     "tiny",
-     {NULL}},
-    {"filled_groups_of_images",
-     CONV("3,16,7,6", "24,4,3,3", "kernel_shape=[3,3] strides=[2,2] pads=[1,1,1,1] group=4"),
-     TG_PRESET_MP1,
-     "tiny",
-     {NULL}},
-    {"filled_channels",
-     CONV("1,20,9,8", "32,5,2,3", "kernel_shape=[2,3] pads=[1,1,0,1] group=4"),
-     TG_PRESET_MP1,
-     "tiny",
-     {NULL}},
-    {"filled_columns",
-     CONV("2,64,7,8", "20,16,3,3", "kernel_shape=[3,3] pads=[1,1,1,1] group=4"),
-     TG_PRESET_MP1,
-     "tiny",
-     {"rows=3", NULL}},
-    {"filled_groups_in_slabs",
-     CONV("1,12,33,6", "16,3,3,3", "kernel_shape=[3,3] pads=[1,1,1,1] group=4"),
-     TG_PRESET_MP1,
-     "tiny",
-     {NULL}},
-    {"filled_groups_with_a_tail",
-     "graph \"g\"\ninput %x: f32[1,24,10,9]\ninput %z: f32[1,40,10,9]\nconst %w: f32[40,3,3,3] = seeded(1, "
-     "0.3)\n"
-     "const %b: f32[40] = seeded(2, 0.3)\n%a = Conv(%x, %w, %b) kernel_shape=[3,3] pads=[1,1,1,1] group=8 "
-     "@2\n"
-     "%s = Add(%a, %z) @3\n"
-     "%y = Relu(%s) @4\noutput \"y\" %y: f32\n",
-     TG_PRESET_MP0,
-     "edge",
-     {"rows=2", NULL}},
-};
-
-static const randomized_case in_strips_of_filled_groups[] = {
-    {"strips_of_filled_groups",
-     CONV("1,12,9,13", "16,3,3,3", "kernel_shape=[3,3] pads=[1,1,1,1] group=4"),
-     TG_PRESET_MP1,
-     "tiny",
-     {NULL}},
-    {"strips_of_filled_groups_strided",
-     CONV("1,16,17,23", "24,2,3,5", "kernel_shape=[3,5] strides=[2,2] pads=[1,2,1,2] group=8"),
-     TG_PRESET_MP0,
-     "tiny",
-     {NULL}},
-    {"strips_of_filled_groups_with_a_tail",
-     "graph \"g\"\ninput %x: f32[1,24,10,19]\ninput %z: f32[1,40,10,19]\nconst %w: f32[40,3,3,3] = seeded(1, "
-     "0.3)\n"
-     "const %b: f32[40] = seeded(2, 0.3)\n%a = Conv(%x, %w, %b) kernel_shape=[3,3] pads=[1,1,1,1] group=8 "
-     "@2\n"
-     "%s = Add(%a, %z) @3\n"
-     "%y = Relu(%s) @4\noutput \"y\" %y: f32\n",
-     TG_PRESET_MP0,
-     "edge",
-     {"rows=2", NULL}},
-};
-
-/* Wider than blocks of columns, which tiles side by side have. */
-static const randomized_case of_wide_groups[] = {
-    {"wide_groups",
-     CONV("1,64,8,9", "64,32,3,3", "kernel_shape=[3,3] pads=[1,1,1,1] group=2"),
-     TG_PRESET_MP1,
-     "tiny",
-     {NULL}},
-    {"wide_groups_filled",
-     CONV("2,24,8,7", "48,12,3,3", "kernel_shape=[3,3] pads=[1,1,1,1] group=2"),
-     TG_PRESET_MP0,
-     "tiny",
-     {NULL}},
-};
-
 /* Of products of more rows than swap their operands, only those of patches have two loops over k; slabs are a loop inside
  * that of patches. */
-static bool finds(const tg_program *program, bool slabs) {
-  for (uint32_t s = 0; s < program->section_count; s++) {
-    const tg_queue *mx = &program->sections[s].tiles[0].mx;
-    for (uint32_t i = 0; i < mx->count; i++)
-      if (mx->instrs[i].common.op == TG_OP_mx_gemm && mx->instrs[i].mx.k_loops == 3 &&
-          (mx->instrs[i].mx.a.delta[1] != 0) == slabs)
-        return true;
-  }
-  return false;
-}
-static bool has_patches(const tg_program *program) { return finds(program, false); }
-static bool has_slabs(const tg_program *program) { return finds(program, true); }
+static bool reads_a_patch(const tg_instr *gemm) { return gemm->mx.k_loops == 3 && !gemm->mx.a.delta[1]; }
+static bool reads_slabs(const tg_instr *gemm) { return gemm->mx.k_loops == 3 && gemm->mx.a.delta[1]; }
+static bool has_patches(const tg_program *program) { return find_gemm(program, reads_a_patch) != NULL; }
+static bool has_slabs(const tg_program *program) { return find_gemm(program, reads_slabs) != NULL; }
 
-/* Of patches alone kernel rows have instructions of their own with a loop each. */
-static bool has_cuts(const tg_program *program) {
-  for (uint32_t s = 0; s < program->section_count; s++) {
-    const tg_queue *mx = &program->sections[s].tiles[0].mx;
-    for (uint32_t i = 0; i < mx->count; i++) {
-      const tg_instr *in = &mx->instrs[i];
-      if (in->common.op == TG_OP_mx_gemm && in->mx.k_loops == 3 && in->mx.blk_count[0] == 1 &&
-          in->common.loop_count[2] > 1)
-        return true;
-    }
-  }
-  return false;
-}
-
-/* Of patches alone, blocks of columns begin elsewhere in A with several groups. */
-static bool has_groups(const tg_program *program) {
-  for (uint32_t s = 0; s < program->section_count; s++) {
-    const tg_queue *mx = &program->sections[s].tiles[0].mx;
-    for (uint32_t i = 0; i < mx->count; i++) {
-      const tg_mx_instr *in = &mx->instrs[i].mx;
-      if (mx->instrs[i].common.op == TG_OP_mx_gemm && in->k_loops == 3 && (in->a_blk[2] || in->a_blk[3]))
-        return true;
-    }
-  }
-  return false;
-}
-
-static bool has_groups_in_cuts(const tg_program *program) { return has_groups(program) && has_cuts(program); }
-
-/* ... or those of the tile beside this one do. */
-static bool has_wide_groups(const tg_program *program) {
-  for (uint32_t s = 0; s < program->section_count; s++) {
-    const tg_queue *mx = &program->sections[s].tiles[0].mx, *beside = &program->sections[s].tiles[1].mx;
-    for (uint32_t i = 0; i < mx->count && i < beside->count; i++)
-      if (mx->instrs[i].common.op == TG_OP_mx_gemm && mx->instrs[i].mx.k_loops == 3 &&
-          beside->instrs[i].common.op == TG_OP_mx_gemm &&
-          mx->instrs[i].mx.a_base != beside->instrs[i].mx.a_base)
-        return true;
-  }
-  return false;
-}
-
-/* Of what these kernels store only strips begin further to the right. */
-static bool begins_further_right(const tg_agcu_instr *store) { return store->x_org > 0; }
-static bool has_strips(const tg_program *program) {
-  return find_of_agcus(program, TG_OP_agcu_store, begins_further_right) != NULL;
-}
-static bool has_groups_in_strips(const tg_program *program) {
-  return has_groups(program) && has_strips(program);
-}
 static bool has_slabs_of_strips(const tg_program *program) {
   return has_strips(program) && has_slabs(program);
 }
@@ -678,13 +493,7 @@ static bool has_several_images(const tg_program *program) {
   return false;
 }
 
-/* Cases of one mechanism: what a tiling has that takes it, and how many of those are compared. */
-static const struct group {
-  const randomized_case *cases;
-  size_t count;
-  randomized_search search;
-  int k_tile; /* of accumulation that rounds, which is compared between tilings, too; 0: it is not */
-} groups[] = {
+static const randomized_group groups[] = {
 #define CASES(name) name, sizeof name / sizeof *name
     {CASES(convolutions),
      {.has = has_patches, .lacks = "no tiling has patches", .seeds = 400, .wanted = 4},
@@ -718,49 +527,11 @@ static const struct group {
     {CASES(of_half_groups),
      {.has = has_half_groups, .lacks = "no last group is half empty", .seeds = 1000, .wanted = 3},
      7},
-    {CASES(of_groups),
-     {.has = has_groups, .lacks = "no product has several groups", .seeds = 400, .wanted = 4},
-     24},
-    {CASES(of_groups_in_cuts),
-     {.has = has_groups_in_cuts,
-      .lacks = "no kernel row of groups has several chunks",
-      .seeds = 1000,
-      .wanted = 2},
-     24},
-    {CASES(of_filled_groups),
-     {.has = has_groups, .lacks = "no product has several groups", .seeds = 400, .wanted = 4},
-     0},
-    {CASES(in_strips_of_filled_groups),
-     {.has = has_groups_in_strips, .lacks = "no strips have several groups", .seeds = 1000, .wanted = 3},
-     0},
-    {CASES(of_wide_groups),
-     {.has = has_wide_groups,
-      .lacks = "no tiles side by side have groups of their own",
-      .seeds = 400,
-      .wanted = 2},
-     0},
 #undef CASES
 };
 
-static struct row {
-  const struct group *group;
-  const randomized_case *what;
-} rows[128];
-
-static void same_bits(const void *user) {
-  const struct row *row = user;
-  check_randomized(row->what, &row->group->search);
-  if (row->group->k_tile) check_rounded(row->what, &row->group->search, row->group->k_tile);
-}
-
 __attribute__((constructor)) static void register_convolutions(void) {
-  struct row *row = rows;
-  for (const struct group *group = groups; group < groups + sizeof groups / sizeof *groups; group++)
-    for (size_t i = 0; i < group->count; i++, row++) {
-      if (row == rows + sizeof rows / sizeof *rows) abort();
-      *row = (struct row){group, &group->cases[i]};
-      tg_test_register_row("patches", row->what->name, __FILE__, __LINE__, same_bits, row);
-    }
+  register_randomized("patches", groups, sizeof groups / sizeof *groups);
 }
 
 /* Of 7 x 7 positions of 3 channels a kernel row is 21 of two stationary blocks: seven rows take 14 of them, in pairs 11. */
