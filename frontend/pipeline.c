@@ -120,6 +120,7 @@ tg_status tg_frontend_lower(tg_graph *graph, const tg_frontend_options *options,
   if (options->precision.tiling_accum == TG_ACCUM_FP32) run(&p, "permute_channels");
   run(&p, "transpose_to_reshape");
   run(&p, "merge_moves");
+  run(&p, "merge_chains");
 
   run(&p, "fold_constants");
   if (options->precision.tiling_accum == TG_ACCUM_BF16SR && !options->for_cpu && !graph->carry_count) {

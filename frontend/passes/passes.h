@@ -64,7 +64,8 @@ void tg_pass_sink_squeezes(
 void tg_pass_sink_planes(tg_graph *graph);   /* of operators of volumes, below elementwise ones */
 void tg_pass_slice_pads(tg_graph *graph);    /* Slice(Pad(x)) to Pad(Slice(x)) */
 void tg_pass_sink_reshapes(tg_graph *graph); /* of reductions, below what scales them */
-void tg_pass_merge_moves(tg_graph *graph); /* chains of transposes or reshapes; like transposes of a value */
+void tg_pass_merge_moves(tg_graph *graph);  /* chains of transposes or reshapes; like transposes of a value */
+void tg_pass_merge_chains(tg_graph *graph); /* of transposes and reshapes that keep rows together */
 void tg_pass_permute_weights(
     tg_graph *graph); /* Transpose, Reshape, MatMul: into the rows of constant weights */
 void tg_pass_permute_channels(

@@ -28,6 +28,7 @@ static const struct {
     PASS(sink_planes),
     PASS(slice_pads),
     PASS(merge_moves),
+    PASS(merge_chains),
     PASS(permute_weights),
     PASS(transpose_to_reshape),
     PASS(lower_logic),
