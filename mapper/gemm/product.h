@@ -323,18 +323,18 @@ tg_status tg_gemm_walk_operands(const tg_compile *c, const tg_kernel *kernel, co
 int64_t tg_gemm_describe_groups(tg_compile *c, const tg_kernel *kernel, int64_t phase, int64_t groups,
                                 tg_gemm *out);
 
-/* columns.c: columns that other kernels read apart, in order; returns how many parts there are, 0: it is read otherwise. And the
- * product of some of them, TG_INVALID: they are not multiplied apart. */
 enum { TG_MOST_COLUMN_PARTS = 16 };
 typedef struct tg_columns {
   int64_t first, count;
 } tg_columns;
-/* Does B lie part by part then, whose rows are those of its columns? And puts it so, of the product of all; blocks.c. */
-static inline bool tg_gemm_b_in_parts(const tg_gemm *gemm) { return gemm->b_alone && !gemm->b_transposed; }
-void tg_gemm_order_columns(const tg_compile *c, const tg_gemm *gemm, const tg_columns *parts, int count);
+/* columns.c: columns that other kernels read apart, in order; returns how many parts there are, 0: it is read otherwise. And the
+ * product of some of them, TG_INVALID: they are not multiplied apart. */
 int tg_gemm_column_parts(const tg_kernel *kernel, tg_columns out[TG_MOST_COLUMN_PARTS]);
 tg_status tg_gemm_describe_columns(tg_compile *c, const tg_kernel *kernel, const tg_columns *columns,
                                    tg_gemm *out);
+/* Does B lie part by part then, whose rows are those of its columns? And puts it so, of the product of all; blocks.c. */
+static inline bool tg_gemm_b_in_parts(const tg_gemm *gemm) { return gemm->b_alone && !gemm->b_transposed; }
+void tg_gemm_order_columns(const tg_compile *c, const tg_gemm *gemm, const tg_columns *parts, int count);
 
 /* ways.c: how the products of a phase may be described, of which the fastest way is emitted. The first has product after
  * product, whether it has a tiling or not; all others have one. */
