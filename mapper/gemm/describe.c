@@ -96,15 +96,18 @@ static tg_status describe_second(tg_compile *c, const tg_kernel *kernel, tg_gemm
   return TG_OK;
 }
 
+void tg_gemm_set_kept(const tg_kernel *kernel, tg_gemm *out) {
+  if (!kernel->kept) return;
+  out->keeps = TG_KEEPS_B;
+  out->kept = *kernel->kept;
+}
+
 static tg_status describe(tg_compile *c, const tg_kernel *kernel, int64_t phase, bool joins, tg_gemm *out) {
   tg_conv_rows image = {.joins = joins};
   tg_status status = tg_gemm_describe_root(c, kernel, phase, &image, out);
   if (!status && kernel->second) status = describe_second(c, kernel, out);
   if (status) return status;
-  if (kernel->kept) {
-    out->keeps = TG_KEEPS_B;
-    out->kept = *kernel->kept;
-  }
+  tg_gemm_set_kept(kernel, out);
   tg_kernel alone = *kernel;
   if (kernel->pool) alone.output = tg_in(kernel->pool->root, 0), alone.pool = NULL;
   status = tg_gemm_describe_fused(c, &alone, &image, out);

@@ -20,8 +20,8 @@ typedef struct tg_kept_operand {
 /* False: it is no product that may find B in scratchpads. All bytes of *out are set. */
 bool tg_gemm_describe_kept(const tg_compile *c, const tg_kernel *kernel, tg_kept_operand *out);
 /* Where such a product would have it, but for the first bank, and cycles of the section that puts it there: each column in
- * one tile, in a column of tiles, or in all. False: not in this way. */
-enum { TG_KEPT_WAYS = 3 };
+ * one tile, in a column of tiles, or in all; of several products each column of one in a tile. False: not in this way. */
+enum { TG_KEPT_WAYS = 4 };
 bool tg_gemm_choose_kept(const tg_compile *c, const tg_kernel *kernel, int way, tg_kept *out,
                          double *out_put_cycles);
 /* The section that puts B of the kernel where kernel->kept says. */

@@ -10,7 +10,12 @@
 
 typedef tg_gemm_emission emission;
 
-/* One product of rows and columns that are multiplied as they are loaded, in one section. */
+static tg_status describe_products(tg_compile *c, const tg_kernel *kernel, tg_gemm *out) {
+  tg_status status = tg_describe_gemm(c, kernel, 0, out);
+  return !status && out->products > 1 ? tg_gemm_describe_spread(c, kernel, out) : status;
+}
+
+/* Rows and columns that are multiplied as they are loaded, in one section. */
 static bool describe(const tg_compile *c, const tg_kernel *kernel, tg_gemm *out) {
   tg_diag unused = {""};
   tg_compile quiet = *c;
@@ -18,7 +23,7 @@ static bool describe(const tg_compile *c, const tg_kernel *kernel, tg_gemm *out)
   if (kernel->kind != TG_KERNEL_GEMM || kernel->prologue_result || kernel->second ||
       tg_gemm_phases(kernel->root) > 1)
     return false;
-  return !tg_describe_gemm(&quiet, kernel, 0, out) && out->m && out->k && out->n && out->products == 1 &&
+  return !describe_products(&quiet, kernel, out) && out->m && out->k && out->n && out->products == 1 &&
          out->partials == 1 && out->drain_words[TG_DRAIN_FINISH];
 }
 
@@ -34,7 +39,7 @@ bool tg_gemm_describe_kept(const tg_compile *c, const tg_kernel *kernel, tg_kept
   out->k = g.k;
   out->n = g.n;
   out->first = (view ? view->first : 0) + g.b_offsets[0];
-  out->bytes = g.k * g.n * (int64_t)tg_value_bytes_each(g.b);
+  out->bytes = g.k * g.n * tg_max(g.spread, 1) * (int64_t)tg_value_bytes_each(g.b);
   memcpy(out->radix[0], g.b_k_radix, sizeof g.b_k_radix);
   memcpy(out->radix[1], g.b_n_radix, sizeof g.b_n_radix);
   memcpy(out->stride[0], g.b_k_stride, sizeof g.b_k_stride);
@@ -54,7 +59,7 @@ static tg_gemm_tiling tiling_of(const tg_params *m, const tg_gemm *g, const tg_k
                           .passes_n = 1,
                           .chunks = 1,
                           .members = 1,
-                          .alike = 1,
+                          .alike = kept->alike,
                           .parts = 1,
                           .whole_b = true};
 }
@@ -89,18 +94,20 @@ static bool fills_banks(const tg_params *m, const tg_gemm *g, const tg_gemm_tili
 
 bool tg_gemm_choose_kept(const tg_compile *c, const tg_kernel *kernel, int way, tg_kept *out,
                          double *out_put_cycles) {
-  static const tg_split splits[TG_KEPT_WAYS] = {TG_SPLIT_COLUMNS, TG_SPLIT_OUTPUT, TG_SPLIT_ROWS};
+  static const tg_split splits[TG_KEPT_WAYS] = {TG_SPLIT_COLUMNS, TG_SPLIT_OUTPUT, TG_SPLIT_ROWS,
+                                                TG_SPLIT_PRODUCT_ROWS};
   tg_gemm g;
   tg_gemm_tiling t;
   tg_diag unused = {""};
   tg_compile quiet = *c;
   quiet.diag = &unused;
-  if (!describe(c, kernel, &g)) return false;
+  if (!describe(c, kernel, &g) || (g.spread != 0) != (splits[way] == TG_SPLIT_PRODUCT_ROWS)) return false;
   g.keeps = TG_KEEPS_B_ANYWHERE;
   g.kept.split = (int)splits[way];
   if (tg_tile_gemm(&quiet, &g, &t) || t.cycles >= TG_NEVER) return false;
   *out = (tg_kept){.split = (int)t.split,
                    .columns = t.nt,
+                   .alike = t.alike,
                    .banks = tg_banks_for(c->m, (uint32_t)tg_gemm_b_rows(c->m, &g, &t))};
   *out_put_cycles = put_cycles(c->m, &g, out);
   return fills_banks(c->m, &g, &t, out->banks);
@@ -132,7 +139,7 @@ static void open_channel(emission *e) {
 tg_status tg_emit_kept(tg_compile *c, const tg_kernel *kernel) {
   static const uint32_t loops[TG_GEMM_NESTS][3] = {[TG_NEST_CHUNKS] = {1, 1, 1}};
   tg_gemm g;
-  tg_status status = tg_describe_gemm(c, kernel, 0, &g);
+  tg_status status = describe_products(c, kernel, &g);
   if (status) return status;
   emission e = {.c = c, .kernel = kernel, .g = &g, .unrolled = 1, .n_level = 1, .n_k_level = 1};
   e.t = tiling_of(c->m, &g, &g.kept);

@@ -11,7 +11,7 @@ typedef tg_gemm_emission emission;
 
 /* Is A (B) the same for all tiles of a row (column)? Then it is multicast. */
 static bool shares_a(const emission *e) {
-  return e->t.split == TG_SPLIT_OUTPUT || e->t.split == TG_SPLIT_COLUMNS;
+  return e->t.split == TG_SPLIT_OUTPUT || tg_gemm_has_own_columns(&e->t);
 }
 static bool shares_b(const emission *e) {
   return e->t.split == TG_SPLIT_OUTPUT || e->t.split == TG_SPLIT_ROWS;
@@ -229,7 +229,7 @@ static void load_shared_a(emission *e, const tg_stage *stage, tg_queue *queue, b
 
 /* May the last block of columns have fewer than the others? Those of several passes are not cut short. */
 static bool has_short_block(const emission *e) {
-  return e->t.split == TG_SPLIT_COLUMNS && !e->t.paired && e->t.passes_n == 1;
+  return tg_gemm_has_own_columns(&e->t) && !e->t.paired && e->t.passes_n == 1;
 }
 
 /* Columns that a tile has of B in its only pass. */
@@ -334,6 +334,7 @@ static void load_b(emission *e, const tg_stage *stage, tg_queue *queue, uint32_t
   tg_gemm_set_k_delta(e, transposed ? load->k_delta : load->m_delta);
   if (g->spread) {
     set_product_rows(e, load, tg_gemm_row_index(e, r, col), transposed ? g->n : g->k);
+    *(transposed ? &load->m_first : &load->k_first) += tg_gemm_col_first(e, r, col);
   } else {
     *(transposed ? &load->m_first : &load->k_first) = tg_gemm_col_first(e, r, col);
     *(transposed ? &load->k_first : &load->m_first) = tg_gemm_k_first(e, r) + (int64_t)chunk * e->t.kc;

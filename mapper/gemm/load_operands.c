@@ -110,7 +110,8 @@ static uint32_t working(const emission *e, uint32_t col) {
 /* Those of a column: of all rows of tiles, or of those that have the same columns. */
 void tg_gemm_load_vectors(emission *e, const tg_stage *stage, tg_queue *queue, uint32_t col) {
   uint32_t rows = e->b.m->rows, all = working(e, col);
-  bool alone = e->t.split == TG_SPLIT_COLUMNS, apart = e->t.split == TG_SPLIT_OUTPUT && e->t.alike > 1;
+  bool alone = e->t.split == TG_SPLIT_COLUMNS,
+       apart = (e->t.split == TG_SPLIT_OUTPUT || e->t.split == TG_SPLIT_PRODUCT_ROWS) && e->t.alike > 1;
   for (uint32_t d = 0; d < (alone ? rows : apart ? e->t.alike : 1); d++) {
     uint32_t mask = (alone ? 1u << (d + 1) : apart ? tg_gemm_rows_like(e, d) : ~0u) & all;
     if (mask) load_vectors(e, stage, queue, d, col, mask);

@@ -182,7 +182,7 @@ static void choose_if_faster(tg_compile *c, const tg_kernel *kernel, const tg_ge
 /* The fastest of the ways into `e`, and its cycles. */
 static tg_status choose(tg_compile *c, const tg_kernel *kernel, const tg_gemm_ways *ways, bool replays,
                         emission *e, double *out_cycles) {
-  choice of = {.e = e, .replays = replays || ways->packs, .best = TG_NEVER};
+  choice of = {.e = e, .replays = replays || ways->count > 1, .best = TG_NEVER};
   for (int i = 0; i < ways->count; i++) choose_if_faster(c, kernel, &ways->way[i], &of);
   *out_cycles = of.best;
   return e->g ? TG_OK : tg_tile_gemm(c, &ways->way[0], &e->t); /* which says why not */

@@ -23,6 +23,7 @@ uint32_t tg_gemm_row_index(const emission *e, uint32_t r, uint32_t col) {
   switch (e->t.split) {
   case TG_SPLIT_OUTPUT: return r / (e->t.members * e->t.alike);
   case TG_SPLIT_COLUMNS: return 0;
+  case TG_SPLIT_PRODUCT_ROWS: return r / e->t.alike;
   default: return tile_index(e, r, col) / e->t.alike;
   }
 }
@@ -30,6 +31,7 @@ int64_t tg_gemm_row_tiles(const emission *e) {
   switch (e->t.split) {
   case TG_SPLIT_OUTPUT: return e->b.m->rows / (e->t.members * e->t.alike);
   case TG_SPLIT_COLUMNS: return 1;
+  case TG_SPLIT_PRODUCT_ROWS: return e->b.m->rows / e->t.alike;
   default: return tg_tiles(e->b.m) / e->t.alike;
   }
 }
@@ -37,20 +39,22 @@ static uint32_t col_index(const emission *e, uint32_t r, uint32_t col) {
   switch (e->t.split) {
   case TG_SPLIT_OUTPUT: return col * e->t.alike + r % e->t.alike;
   case TG_SPLIT_COLUMNS: return tile_index(e, r, col);
+  case TG_SPLIT_PRODUCT_ROWS: /* as the tiles of an array of so many rows */
+    return (r % e->t.alike + col) % e->b.m->cols * e->t.alike + r % e->t.alike;
   default: return col % e->t.alike;
   }
 }
 static int64_t col_tiles(const emission *e) {
   switch (e->t.split) {
-  case TG_SPLIT_OUTPUT: return (int64_t)e->b.m->cols * e->t.alike;
+  case TG_SPLIT_OUTPUT:
+  case TG_SPLIT_PRODUCT_ROWS: return (int64_t)e->b.m->cols * e->t.alike;
   case TG_SPLIT_COLUMNS: return tg_tiles(e->b.m);
   default: return e->t.alike;
   }
 }
 bool tg_gemm_is_idle(const emission *e, uint32_t r, uint32_t col) {
-  if (e->t.split == TG_SPLIT_PRODUCTS)
-    return e->t.passes_m == 1 && tg_gemm_row_index(e, r, col) >= e->g->spread;
-  return e->t.split == TG_SPLIT_COLUMNS && !e->t.paired && e->t.passes_n == 1 &&
+  if (e->g->spread && e->t.passes_m == 1 && tg_gemm_row_index(e, r, col) >= e->g->spread) return true;
+  return tg_gemm_has_own_columns(&e->t) && !e->t.paired && e->t.passes_n == 1 &&
          tg_gemm_col_first(e, r, col) >= e->g->n;
 }
 static bool own_from_west(const emission *e, uint32_t r, uint32_t col) {
@@ -60,7 +64,7 @@ bool tg_gemm_a_from_north(const emission *e, uint32_t r, uint32_t col) {
   return e->t.split == TG_SPLIT_ROWS && e->t.alike == 1 && !own_from_west(e, r, col);
 }
 bool tg_gemm_b_from_west(const emission *e, uint32_t r, uint32_t col) {
-  return e->t.split == TG_SPLIT_COLUMNS && own_from_west(e, r, col);
+  return tg_gemm_has_own_columns(&e->t) && own_from_west(e, r, col);
 }
 bool tg_epilogue_operands_west(const emission *e, uint32_t r, uint32_t col) {
   return e->t.epilogue_operands_west || tg_egress_is_west(r, col);
@@ -172,7 +176,8 @@ bool tg_gemm_finishes(const emission *e, uint32_t r) {
 }
 
 uint32_t tg_gemm_rows_apart(const emission *e) {
-  return e->t.split == TG_SPLIT_OUTPUT ? e->t.members * e->t.alike : 1;
+  bool apart = e->t.split == TG_SPLIT_OUTPUT || e->t.split == TG_SPLIT_PRODUCT_ROWS;
+  return apart ? e->t.members * e->t.alike : 1;
 }
 uint32_t tg_gemm_rows_like(const emission *e, uint32_t r) {
   uint32_t mask = 0;

@@ -197,7 +197,7 @@ typedef struct tg_gemm {
       sr_col_step; /* logical coordinates: the first, from product to product */
   tg_keeps keeps;
   tg_kept kept;
-  int64_t spread; /* if not 0: so many products in one section, each on a tile of its own; `products` is 1 */
+  int64_t spread; /* if not 0: so many products in one section, each on tiles of its own; `products` is 1 */
   tg_epilogue_operand epilogue_operands[TG_EPILOGUE_OPERANDS];
   int epilogue_operand_count;
   int drain_words[TG_GEMM_DRAINS]; /* microcode words of the drain's segments */
@@ -309,6 +309,7 @@ void tg_gemm_allocate_products(tg_compile *c, tg_gemm *g);
 void tg_describe_conv(tg_compile *c, int64_t phase, tg_gemm *g, tg_conv_rows *out);
 /* Parts of tg_describe_gemm, for other ways to describe the same. describe.c */
 tg_status tg_gemm_set_formats(tg_compile *c, const tg_kernel *kernel, tg_gemm *out);
+void tg_gemm_set_kept(const tg_kernel *kernel, tg_gemm *out);
 tg_status tg_gemm_describe_root(tg_compile *c, const tg_kernel *kernel, int64_t phase, tg_conv_rows *image,
                                 tg_gemm *out);
 tg_status tg_gemm_describe_fused(tg_compile *c, const tg_kernel *kernel, const tg_conv_rows *image,
@@ -344,9 +345,10 @@ enum {
 };
 typedef struct tg_gemm_ways {
   tg_gemm way[TG_GEMM_WAYS];
-  int count;  /* 0: the phase is empty */
-  bool packs; /* some have several groups in a product */
+  int count; /* 0: the phase is empty */
 } tg_gemm_ways;
+/* All products in one section (tg_gemm.spread). TG_INVALID: there is one only, or walks have too few digits for it. */
+tg_status tg_gemm_describe_spread(tg_compile *c, const tg_kernel *kernel, tg_gemm *out);
 /* Fails where the first way does. */
 tg_status tg_gemm_list_ways(tg_compile *c, const tg_kernel *kernel, int64_t phase, tg_gemm_ways *out);
 

@@ -75,6 +75,13 @@ static void add_prologue_store(const tg_stages_list *s, tg_seat side) {
 
 /* ---- the drain ---- */
 
+/* Of so many tiles those that have work, where there are fewer products than have tiles of their own. */
+static double working_tiles(const tg_stages_list *s, uint32_t tiles) {
+  const tg_gemm_tiling *t = s->t;
+  int64_t room = t->split == TG_SPLIT_PRODUCTS ? tg_tiles(s->m) : s->m->rows / t->alike;
+  return s->g->spread ? (double)tg_div_up(tiles * tg_min(s->g->spread, room), room) : tiles;
+}
+
 static void add_results(const tg_stages_list *s, tg_seat side) {
   const tg_params *m = s->m;
   const tg_gemm *g = s->g;
@@ -108,7 +115,7 @@ static void add_results(const tg_stages_list *s, tg_seat side) {
                        : tg_north_egress(m, t->column_sums_egress, group),
            stores = (uint32_t)g->outs * tiles;
   if (tg_gemm_stores_together(g)) stores = (stores + (uint32_t)g->column_sums.count * sums + 1) / 2 + 1;
-  tg_stages_add_load(s, stage, side, (tg_side_share){stores, tiles});
+  tg_stages_add_load(s, stage, side, (tg_side_share){stores, working_tiles(s, tiles)});
   if (tg_gemm_stores_together(g)) {
     tg_stage other = {.kind = TG_STAGE_RESULTS, .context = TG_CTX_AUX, .nest = TG_NEST_OWN, .drains = true};
     tg_stages_add_load(s, other, side, (tg_side_share){stores, 0});
@@ -157,7 +164,8 @@ static operands operands_of(const tg_stages_list *s) {
 static void add_vectors(const tg_stages_list *s, const operands *x) {
   const tg_gemm_tiling *t = s->t;
   bool makes_a = s->g->prologue.result && !s->g->prologue.of_b;
-  uint32_t apart = t->split == TG_SPLIT_COLUMNS ? s->m->rows : t->split == TG_SPLIT_OUTPUT ? t->alike : 1;
+  bool alike = t->split == TG_SPLIT_OUTPUT || t->split == TG_SPLIT_PRODUCT_ROWS;
+  uint32_t apart = t->split == TG_SPLIT_COLUMNS ? s->m->rows : alike ? t->alike : 1;
   tg_stage stage = {.kind = TG_STAGE_VECTORS,
                     .context = makes_a ? TG_CTX_LOAD : TG_CTX_AUX,
                     .rate = tg_gemm_has_resident_vectors(s->g, t) ? TG_RATE_ONCE : TG_RATE_PASS,

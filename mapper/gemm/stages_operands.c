@@ -27,14 +27,21 @@ static uint32_t chunk_loads(const tg_stages_list *s, tg_resident operand) {
   return tg_gemm_unrolled_chunks(s->t);
 }
 
+/* Where every tile has a product: of the `tiles` of one of `ports` ports at most. */
+static tg_side_share products_of(const tg_stages_list *s, uint32_t tiles, uint32_t ports) {
+  int64_t at_once = tg_min(s->g->spread, tg_tiles(s->m));
+  return (tg_side_share){tiles, (double)tg_div_up(at_once, ports)};
+}
+
 static tg_side_share share_of_a(const tg_stages_list *s, tg_seat side) {
   const tg_params *m = s->m;
   const tg_gemm_tiling *t = s->t;
   bool west = side == TG_SIDE_WEST, both = tg_gemm_a_both_ways(m, s->g, t);
   uint32_t loads = chunk_loads(s, TG_RESIDENT_A), tiles;
   switch (t->split) {
-  case TG_SPLIT_OUTPUT: return west ? (tg_side_share){loads, 1} : (tg_side_share){0};
-  case TG_SPLIT_PRODUCTS: return west ? (tg_side_share){m->cols, m->cols} : (tg_side_share){0};
+  case TG_SPLIT_OUTPUT:
+  case TG_SPLIT_PRODUCT_ROWS: return west ? (tg_side_share){loads, 1} : (tg_side_share){0};
+  case TG_SPLIT_PRODUCTS: return west ? products_of(s, m->cols, m->rows) : (tg_side_share){0};
   case TG_SPLIT_COLUMNS: return west ? (tg_side_share){loads, both ? 0.5 : 1} : (tg_side_share){both, 0.5};
   case TG_SPLIT_ROWS: break;
   }
@@ -61,18 +68,22 @@ static tg_side_share share_of_b(const tg_stages_list *s, tg_seat side) {
   uint32_t loads = t->whole_b ? 1 : chunk_loads(s, TG_RESIDENT_B), apart = t->members * t->alike;
   switch (t->split) {
   case TG_SPLIT_OUTPUT: return west ? (tg_side_share){0} : (tg_side_share){loads * apart, apart};
-  case TG_SPLIT_PRODUCTS: return west ? (tg_side_share){0} : (tg_side_share){m->rows, m->rows};
+  case TG_SPLIT_PRODUCTS: return west ? (tg_side_share){0} : products_of(s, m->rows, m->cols);
   case TG_SPLIT_ROWS: return west ? (tg_side_share){0} : (tg_side_share){loads, 1};
-  case TG_SPLIT_COLUMNS: break;
+  case TG_SPLIT_COLUMNS:
+  case TG_SPLIT_PRODUCT_ROWS: break;
   }
   /* Each tile's columns come alone, to half of them from the west: those of every other diagonal (place.c). */
   if (t->paired)
     return west ? (tg_side_share){pairs_of_west(m), pairs_of_west(m)}
                 : (tg_side_share){pairs_of_north(m), pairs_of_north(m)};
-  uint32_t blocks = (uint32_t)tg_min(tg_div_up(s->g->n, tg_gemm_own_columns(t)), tg_tiles(m)),
-           diagonals = (uint32_t)tg_div_up(blocks, m->rows);
+  uint32_t rows = t->split == TG_SPLIT_COLUMNS ? m->rows : t->alike,
+           groups = (uint32_t)tg_min(tg_max(s->g->spread, 1), m->rows / rows),
+           blocks = (uint32_t)tg_min(tg_div_up(s->g->n, tg_gemm_own_columns(t)), rows * m->cols),
+           diagonals = (uint32_t)tg_div_up(blocks, rows);
   return west ? (tg_side_share){(m->cols + 1) / 2, diagonals / 2}
-              : (tg_side_share){(m->rows + 1) / 2, (double)tg_div_up((diagonals + 1) / 2 * m->rows, m->cols)};
+              : (tg_side_share){(m->rows + 1) / 2,
+                                (double)tg_div_up((diagonals + 1) / 2 * rows * groups, m->cols)};
 }
 
 /* A patch, which all chunks have in common: rows of the image, or runs for each position, which overlap where
@@ -196,7 +207,7 @@ void tg_stages_add_operands(const tg_stages_list *s, tg_seat side) {
   double k = (double)(s->g->part < t->kc ? s->g->part : t->kc); /* the rest is masked */
   tg_stage a = stage_of_a(s, side, k);
   bool a_first = t->resident == TG_RESIDENT_A || t->patch ||
-                 (t->resident == TG_RESIDENT_NONE && (side == TG_SIDE_WEST || t->split == TG_SPLIT_COLUMNS));
+                 (t->resident == TG_RESIDENT_NONE && (side == TG_SIDE_WEST || tg_gemm_has_own_columns(t)));
   if (a_first && !t->whole_b) tg_stages_add_load(s, a, side, share_of_patches(s, side));
   if (!t->producers && !t->kept) tg_stages_add_load(s, stage_of_b(s, k), side, share_of_b(s, side));
   if (!a_first || t->whole_b) tg_stages_add_load(s, a, side, share_of_patches(s, side));

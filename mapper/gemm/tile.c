@@ -29,14 +29,15 @@ static bool may_hold_whole_b(const search *s, const tg_gemm_tiling *t) {
 }
 
 /* May all of B be there before the section begins, where it is looked for? Chunks of it must have banks of their own, or
- * there is one. */
+ * there is one. Of several products each has its tiles. */
 static bool may_keep_b(const search *s, const tg_gemm_tiling *t) {
   const tg_gemm *g = s->g;
-  bool there =
-      t->split == (tg_split)g->kept.split && (g->keeps == TG_KEEPS_B_ANYWHERE || t->nt == g->kept.columns);
+  bool there = t->split == (tg_split)g->kept.split &&
+               (g->keeps == TG_KEEPS_B_ANYWHERE || (t->nt == g->kept.columns && t->alike == g->kept.alike));
   bool in_chunks = (int64_t)t->chunks * t->kc == g->k && t->kc % tg_mx_stationary(s->m, g->format) == 0 &&
                    tg_search_chunks_share_out(s->m, s->g, t);
-  return there && t->passes_n == 1 && t->members * t->alike * t->parts == 1 && !t->patch &&
+  bool one = g->spread ? t->passes_m == 1 : t->alike == 1;
+  return there && one && t->passes_n == 1 && t->members * t->parts == 1 && !t->patch &&
          (t->chunks == 1 || in_chunks);
 }
 
@@ -69,7 +70,7 @@ static void consider_prefetch(search *s, tg_gemm_tiling t, tg_resident resident)
 
 /* Can a tile have all rows of C, with B streamed past them? */
 static bool may_swap(const search *s, const tg_gemm_tiling *t) {
-  bool splits_columns = t->split == TG_SPLIT_COLUMNS || t->split == TG_SPLIT_PRODUCTS || s->m->rows == 1;
+  bool splits_columns = tg_gemm_has_own_columns(t) || t->split == TG_SPLIT_PRODUCTS || s->m->rows == 1;
   return s->g->swapped_words[TG_SWAPPED_FINISH] && splits_columns && t->split != TG_SPLIT_ROWS && !t->patch &&
          t->mt == s->g->m && t->nt <= tg_acc_rows(s->m);
 }
@@ -78,8 +79,8 @@ static bool may_swap(const search *s, const tg_gemm_tiling *t) {
  * B by rows of n, and random numbers of results, go by whole blocks. */
 static uint32_t even_columns(const search *s, const tg_gemm_tiling *t) {
   const tg_gemm *g = s->g;
-  int64_t own = tg_div_up(g->n, tg_tiles(s->m));
-  bool may = t->split == TG_SPLIT_COLUMNS && t->passes_n == 1 && !t->patch && !g->b_transposed && !g->keeps &&
+  int64_t own = tg_div_up(g->n, t->split == TG_SPLIT_COLUMNS ? tg_tiles(s->m) : t->alike * s->m->cols);
+  bool may = tg_gemm_has_own_columns(t) && t->passes_n == 1 && !t->patch && !g->b_transposed && !g->keeps &&
              !g->column_sums.count && !tg_gemm_rounds_results(g) && !tg_gemm_rounds_sums(g);
   return may && own < t->nt ? (uint32_t)own : 0;
 }
@@ -216,27 +217,36 @@ static void consider_rows(search *s, tg_gemm_tiling t, int64_t tile_rows) {
   }
 }
 
-/* A product a tile: all its rows and columns at once, so that the rows of the next product follow. A comes
- * from the west and B from the north, so that of the two kinds of ports one may have more time
- * for results. */
-static void consider_products(search *s, tg_egress egress) {
+/* All rows of a product at once, so that the rows of the next product follow, and all of its columns, which `tiles` tiles
+ * have. `at_once`: products. */
+static void consider_products(search *s, tg_gemm_tiling t, uint32_t tiles, uint32_t at_once) {
   const tg_params *m = s->m;
-  int64_t lanes = tg_lanes(m), nt = tg_div_up(s->g->n, lanes) * lanes;
+  int64_t lanes = tg_lanes(m), nt = tg_div_up(tg_div_up(s->g->n, tiles), lanes) * lanes;
   if (s->g->m > TG_SEARCH_ROWS || nt > 65536) return;
-  tg_gemm_tiling t = {.split = TG_SPLIT_PRODUCTS,
-                      .egress = egress,
-                      .mt = (uint32_t)s->g->m,
-                      .nt = (uint32_t)nt,
-                      .passes_n = 1,
-                      .members = 1,
-                      .alike = 1,
-                      .parts = 1};
-  t.passes_m = (uint32_t)tg_div_up(s->g->spread, tg_tiles(m));
-  s->share = tg_egress_share(m, egress, 1);
+  t.mt = (uint32_t)s->g->m;
+  t.nt = (uint32_t)nt;
+  t.passes_n = t.members = t.parts = 1;
+  t.passes_m = (uint32_t)tg_div_up(s->g->spread, at_once);
+  s->share = tg_egress_share(m, t.egress, 1);
   uint32_t rows = tg_search_rows_out(s, t.nt);
   for (t.mr = rows < t.mt ? rows : t.mt; t.mr > 0 && t.mt % t.mr; t.mr--) {
   }
   if (t.mr > 0) consider_chunks(s, t);
+}
+
+/* A product a tile: A comes from the west and B from the north, so that of the two kinds of ports one may have more time for
+ * results. Or, where there are fewer products than tiles, some rows of tiles each. */
+static void consider_spread(search *s) {
+  const tg_params *m = s->m;
+  for (tg_egress egress = TG_EGRESS_BOTH; egress < TG_EGRESS_COUNT; egress++) {
+    if (!tg_egress_possible(m, egress)) continue;
+    tg_gemm_tiling t = {.split = TG_SPLIT_PRODUCTS, .egress = egress, .alike = 1};
+    consider_products(s, t, 1, tg_tiles(m));
+    t.split = TG_SPLIT_PRODUCT_ROWS;
+    for (t.alike = 1; t.alike <= m->rows; t.alike++)
+      if (m->rows % t.alike == 0 && s->g->spread < (int64_t)tg_tiles(m))
+        consider_products(s, t, t.alike * m->cols, m->rows / t.alike);
+  }
 }
 
 /* Windows of a pool are rows of patches, and several groups have their channels in patches. */
@@ -324,8 +334,7 @@ static void consider_all(search *s) {
   } else if (gemm->prologue.result) {
     tg_search_prologues_of_a(s);
   } else if (gemm->spread) {
-    for (tg_egress egress = TG_EGRESS_BOTH; egress < TG_EGRESS_COUNT; egress++)
-      if (tg_egress_possible(m, egress)) consider_products(s, egress);
+    consider_spread(s);
   } else if (gemm->partials > 1) {
     consider_partials(s);
   } else {

@@ -11,7 +11,8 @@ typedef enum tg_split {
   TG_SPLIT_ROWS,    /* every tile has rows of its own and all columns of a pass; or `alike` tiles side by side
                        have the same rows, and each some columns */
   TG_SPLIT_COLUMNS, /* every tile has columns of its own and all rows of a pass: products of few rows */
-  TG_SPLIT_PRODUCTS /* every tile has a product of its own (tg_gemm.spread) */
+  TG_SPLIT_PRODUCTS,    /* every tile has a product of its own (tg_gemm.spread) */
+  TG_SPLIT_PRODUCT_ROWS /* so have `alike` rows of tiles, each of which has columns of it and all of its rows */
 } tg_split;
 
 /* Which operand stays while the blocks of the other one go by, where a chunk is all of K, or members finish
@@ -100,6 +101,10 @@ static inline uint64_t tg_gemm_all_sums(const tg_params *m, const tg_gemm *gemm,
   return tg_gemm_block_sums(m, t) * (gemm->second ? 2 : 1);
 }
 
+/* Has every tile columns of B that no other one has? Half of them come from the west. */
+static inline bool tg_gemm_has_own_columns(const tg_gemm_tiling *t) {
+  return t->split == TG_SPLIT_COLUMNS || t->split == TG_SPLIT_PRODUCT_ROWS;
+}
 /* Columns of C that a tile has of a block. */
 static inline uint32_t tg_gemm_own_columns(const tg_gemm_tiling *t) { return t->own ? t->own : t->nt; }
 
@@ -231,7 +236,7 @@ static inline bool tg_gemm_has_resident_vectors(const tg_gemm *gemm, const tg_ge
 static inline bool tg_gemm_shares_scalars(const tg_gemm_tiling *t,
                                           const tg_epilogue_operand *epilogue_operand) {
   return epilogue_operand->along == TG_ALONG_COLUMN &&
-         (t->split == TG_SPLIT_OUTPUT || t->split == TG_SPLIT_COLUMNS);
+         (t->split == TG_SPLIT_OUTPUT || t->split == TG_SPLIT_COLUMNS || t->split == TG_SPLIT_PRODUCT_ROWS);
 }
 
 /* Loops have three levels. Where a tile has several parts, all of K's, and no more chunks of each than these,

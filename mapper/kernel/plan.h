@@ -35,6 +35,7 @@ typedef enum tg_kernel_kind {
 typedef struct tg_kept {
   int split;            /* tg_split: which tiles have which columns */
   uint32_t columns;     /* of a tile */
+  uint32_t alike;       /* rows of tiles that have a product, of several; else 1 */
   uint32_t bank, banks; /* of every tile: the first, and how many */
 } tg_kept;
 

@@ -21,7 +21,7 @@
  * and a line for each operand that stays in scratchpads (tg_keeping): the results of the products that read it, and
  * the members of tg_kept:
  *
- *   keep for=%y0,%y1 split=2 columns=16 bank=12 banks=4 */
+ *   keep for=%y0,%y1 split=2 columns=16 alike=1 bank=12 banks=4 */
 #ifndef TEGULA_MAPPER_KERNEL_TEXT_H
 #define TEGULA_MAPPER_KERNEL_TEXT_H
 

@@ -224,8 +224,8 @@ static tg_status parse_keeping(parser *p) {
   uint32_t split;
   if (!accept_word(p, " for=")) return expected(p, "for=");
   if (parse_values(p, &results, &count, &capacity) || parse_number(p, " split=", &split) ||
-      parse_number(p, " columns=", &kept->columns) || parse_number(p, " bank=", &kept->bank) ||
-      parse_number(p, " banks=", &kept->banks))
+      parse_number(p, " columns=", &kept->columns) || parse_number(p, " alike=", &kept->alike) ||
+      parse_number(p, " bank=", &kept->bank) || parse_number(p, " banks=", &kept->banks))
     return TG_INVALID;
   kept->split = (int)split;
   return add_keeping(p, results, count, kept);

@@ -106,8 +106,8 @@ static void print_keeping(FILE *out, const tg_compile *c, const tg_keeping *keep
     separate(out, "for", users++);
     print_value(out, c->kernels[k].output);
   }
-  fprintf(out, " split=%d columns=%" PRIu32 " bank=%" PRIu32 " banks=%" PRIu32 "\n", kept->split,
-          kept->columns, kept->bank, kept->banks);
+  fprintf(out, " split=%d columns=%" PRIu32 " alike=%" PRIu32 " bank=%" PRIu32 " banks=%" PRIu32 "\n",
+          kept->split, kept->columns, kept->alike, kept->bank, kept->banks);
 }
 
 char *tg_kernels_print(const tg_compile *c) {

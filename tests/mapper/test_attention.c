@@ -38,7 +38,7 @@ static const model models[] = {
      "const %scale: f32[] = [3.3]\n%s = MatMul(%q, %k) @0\n%t = Div(%s, %scale) @1\n"
      "%p = Softmax(%t) axis=-1 @2\n%y = MatMul(%p, %v) @3\noutput \"y\" %y: f32\n"},
     {"a scale that turns the order over",
-     "graph \"g\"\ninput %q: f32[2,9,16]\ninput %k: f32[2,16,40]\ninput %v: f32[2,40,5]\n"
+     "graph \"g\"\ninput %q: f32[2,21,16]\ninput %k: f32[2,16,40]\ninput %v: f32[2,40,5]\n"
      "const %scale: f32[] = [-0.25]\n%s = MatMul(%q, %k) @0\n%t = Mul(%s, %scale) @1\n"
      "%p = Softmax(%t) axis=-1 @2\n%y = MatMul(%p, %v) @3\noutput \"y\" %y: f32\n"},
     {"one product, values by columns",

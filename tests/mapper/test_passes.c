@@ -327,7 +327,7 @@ TG_TEST(passes, text_that_is_none_is_refused) {
       "gemm roots=%y,%y,%y,%y\n",
       "elementwise makes=%\"y\n",
       "keep\n",
-      "keep for=%y split=0 columns=8 bank=12 banks=4\n",
+      "keep for=%y split=0 columns=8 alike=1 bank=12 banks=4\n",
       "elementwise fused=%y makes=%y\nkeep for=%y columns=8 bank=12 banks=4\n"};
   pass_case k = {.graph = (char *)graph_text};
   tg_graph *graph;
