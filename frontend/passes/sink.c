@@ -103,6 +103,15 @@ static bool meets_transpose(const tg_value *value, const int64_t *perm, bool exa
   return finds_transpose(value, perm, exactly, &budget);
 }
 
+/* Would a Slice that takes every so many rows, or all in another order, do so with the elements of rows? */
+static bool cuts_up_rows(const tg_node *node, const int64_t *perm) {
+  int count = 0, last = tg_out(node)->rank - 1;
+  const int64_t *steps = node->op == TG_OP_SLICE ? tg_attr_ints(node, TG_ATTR_STEPS, &count) : NULL;
+  for (int d = 0; d < count && d < last; d++)
+    if (steps[d] != 1 && perm[d] == last) return true;
+  return false;
+}
+
 /* The permutation that a node could pass on, or NULL. What an Expand makes is larger than what is transposed before it. */
 static const int64_t *perm_to_sink(const tg_node *node) {
   if (!lets_pass(node)) return NULL;
@@ -113,7 +122,8 @@ static const int64_t *perm_to_sink(const tg_node *node) {
     if (tg_in(node, i)->rank == y->rank) perm = perm_of(tg_in(node, i));
   for (int i = 0; perm && i < node->input_count; i++)
     if (!can_follow(tg_in(node, i), perm, y->rank, broadcasts)) perm = NULL;
-  if (perm && node->op == TG_OP_EXPAND && !meets_transpose(y, perm, true)) perm = NULL;
+  bool costs = node->op == TG_OP_EXPAND || (perm && cuts_up_rows(node, perm));
+  if (perm && costs && !meets_transpose(y, perm, true)) perm = NULL;
   return perm;
 }
 
