@@ -21,6 +21,8 @@ typedef struct tg_recurrent {
   double alpha, beta;
 } tg_recurrent;
 tg_recurrent tg_recurrent_function(const tg_node *node, int direction, int which);
+/* Have both directions of a bidirectional layer the same functions? */
+bool tg_recurrent_alike(const tg_node *node);
 /* Replaces such a node, inferred, by one product of all inputs and the operators of each step. */
 void tg_unroll_recurrent(tg_graph *graph, tg_node *node);
 /* GatherElements (gather_elements.c), normalisations of channels (normalizations.c), losses (losses.c) and

@@ -75,6 +75,14 @@ tg_recurrent tg_recurrent_function(const tg_node *node, int direction, int which
       parameters > 1 ? number_or(node, TG_ATTR_ACTIVATION_BETA, betas, functions[row].beta) : 0};
 }
 
+bool tg_recurrent_alike(const tg_node *node) {
+  for (int i = 0; i < functions_of(node->op); i++) {
+    tg_recurrent a = tg_recurrent_function(node, 0, i), b = tg_recurrent_function(node, 1, i);
+    if (a.op != b.op || a.has_alpha != b.has_alpha || a.alpha != b.alpha || a.beta != b.beta) return false;
+  }
+  return true;
+}
+
 static tg_status check_activations(const tg_node *node, int directions, tg_diag *diag) {
   const char *text = tg_attr_text(node, TG_ATTR_ACTIVATIONS);
   int count = 1, wanted = directions * functions_of(node->op);
