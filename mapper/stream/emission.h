@@ -8,6 +8,7 @@ typedef struct tg_stream_emission {
   tg_build b;
   const tg_stream_kernel *plan;
   tg_stream_tiling t;
+  uint32_t width; /* of a row of tiles the first ones have rows */
   tg_channel channels[TG_STREAM_ROLES];
   tg_buffer in[TG_STREAMS], vector[TG_STREAMS];
   tg_store_port ports[1 + TG_MORE_RESULTS];
@@ -18,6 +19,10 @@ typedef struct tg_stream_emission {
   int repeat;               /* seg_repeat of the latter */
 } tg_stream_emission;
 
+/* Number of a tile that has rows: those of tiles follow each other in this order. */
+static inline uint32_t tg_stream_tile(const tg_stream_emission *e, uint32_t r, uint32_t col) {
+  return r * e->width + col;
+}
 /* Makes of a LOAD of `rows` rows for one of so many positions of a window, the digits above its run, one of all of them,
  * position by position. False, and unchanged: it cannot be. positions.c */
 bool tg_stream_join_positions(tg_agcu_instr *load, uint32_t rows, uint32_t positions);

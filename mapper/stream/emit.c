@@ -5,6 +5,21 @@
 
 typedef tg_stream_emission emission;
 
+/* Tiles that have no rows have no part in the section. Those that have are a corner of the array with its proportions: as many
+ * west as north ports have work, and a configuration has few different rows of tiles. */
+static void find_idle(emission *e) {
+  const tg_params *m = e->b.m;
+  uint32_t working = tg_stream_working_tiles(m, e->plan, &e->t);
+  e->width = m->cols;
+  if (working == tg_tiles(m)) return;
+  while (e->width > 1 && (uint64_t)(e->width - 1) * (e->width - 1) * m->rows >= (uint64_t)working * m->cols)
+    e->width--;
+  bool *idle = TG_NEW_ARRAY(e->b.c->arena, bool, (size_t)tg_tiles(m));
+  e->b.idle = idle;
+  for (uint32_t i = 0; i < tg_tiles(m); i++)
+    idle[i] = i % m->cols >= e->width || tg_stream_tile(e, i / m->cols, i % m->cols) >= working;
+}
+
 /* By number: tg_stream_walks. */
 static const tg_walk_plan *walk_of(const tg_stream_kernel *plan, int number) {
   if (number < plan->inputs) return &plan->input[number];
@@ -121,7 +136,7 @@ static tg_instr *push_load(const emission *e, tg_queue *queue, int input, uint32
   tg_agcu_instr *load = &in->agcu;
   tg_fill_walk(load, &plan->input[input], e->entry[input], e->residue[input]);
   bool number = plan->input_kind[input] == TG_STREAM_SPLAT32;
-  set_rows(e, load, r * e->b.m->cols + col, number ? 1 : moved(e));
+  set_rows(e, load, tg_stream_tile(e, r, col), number ? 1 : moved(e));
   if (number) load->k_delta[1] = 0;
   load->convert = tg_stream_convert(plan->input[input].tensor, plan->input_kind[input]);
   tg_set_operand(&load->dst, &e->in[input], false);
@@ -157,6 +172,7 @@ static tg_instr *push_positions(const emission *e, tg_queue *queue, int input, u
 static void emit_loads(void *user, const tg_stage *stage, tg_queue *queue, uint32_t r, uint32_t col) {
   const emission *e = user;
   const tg_stream_kernel *plan = e->plan;
+  if (tg_build_is_idle(&e->b, r, col)) return;
   tg_joint at = {.in = tg_build_push(&e->b, queue, TG_OP_agcu_sync),
                  .r = r,
                  .col = col,
@@ -169,10 +185,13 @@ static void emit_loads(void *user, const tg_stage *stage, tg_queue *queue, uint3
   }
 }
 
-/* What every row reads, to all tiles of a row of the array; the last load tells them. */
-static void emit_vector_loads(const emission *e, const tg_stage *stage, tg_queue *queue) {
+/* What every row reads, to all tiles of a row of the array that have a part in it; the last load tells them. */
+static void emit_vector_loads(const emission *e, const tg_stage *stage, tg_queue *queue, uint32_t r) {
   const tg_stream_kernel *plan = e->plan;
-  for (int v = 0; v < plan->vectors; v++) {
+  int64_t mask = 0;
+  for (uint32_t col = 0; col < e->b.m->cols; col++)
+    if (!tg_build_is_idle(&e->b, r, col)) mask |= INT64_C(1) << (col + 1);
+  for (int v = 0; v < plan->vectors && mask; v++) {
     tg_instr *in = tg_build_push(&e->b, queue, TG_OP_agcu_load);
     tg_agcu_instr *load = &in->agcu;
     tg_fill_walk(load, &plan->vector[v], e->entry[plan->inputs + 1 + v], e->residue[plan->inputs + 1 + v]);
@@ -181,7 +200,7 @@ static void emit_vector_loads(const emission *e, const tg_stage *stage, tg_queue
     load->convert = tg_stream_convert(plan->vector[v].tensor, plan->vector_kind[v]);
     tg_set_operand(&load->dst, &e->vector[v], false);
     load->dst_inner = 65535;
-    load->dst_mask = ((1 << e->b.m->cols) - 1) << 1;
+    load->dst_mask = mask;
     const tg_joint at = {.in = in, .first = !v, .last = v + 1 == plan->vectors};
     tg_stage_meet(stage, e->channels, TG_ALL_CHANNELS, &at);
   }
@@ -192,7 +211,7 @@ static void fill_store(const void *user, int port, uint32_t r, uint32_t col, tg_
   const tg_stream_kernel *plan = e->plan;
   int x = result_of(plan, port), number = tg_result_stream(plan, x, 0);
   tg_fill_walk(store, walk_of(plan, number), e->entry[number], e->residue[number]);
-  set_rows(e, store, r * e->b.m->cols + col, plan->out_take ? plan->out_take : moved(e));
+  set_rows(e, store, tg_stream_tile(e, r, col), plan->out_take ? plan->out_take : moved(e));
   store->convert = tg_stream_result_kind(plan, x) == TG_STREAM_FP32 ? TG_CVT_32 : TG_CVT_16;
   if (e->t.run) {
     int64_t elements = (int64_t)e->t.chunk_rows * plan->take;
@@ -203,7 +222,7 @@ static void fill_store(const void *user, int port, uint32_t r, uint32_t col, tg_
     store->m_first = store->m_delta[0] = store->k_delta[1] = 0;
     store->k_radix[0] = plan->rows;
     store->stride[3] = plan->take * (int64_t)tg_storage_bytes(plan->output.tensor->storage);
-    store->k_first = (r * e->b.m->cols + col) * elements;
+    store->k_first = tg_stream_tile(e, r, col) * elements;
     store->k_delta[0] = tg_tiles(e->b.m) * elements;
     store->k_delta[2] = store->take;
   } else if (e->t.parts > 1) {
@@ -230,10 +249,12 @@ static void emit_stage(void *user, const tg_stage *stage, tg_queue *queue, tg_tu
   emission *e = user;
   if (stage->kind == TG_STAGE_RESULTS)
     tg_egress_emit(&e->b, &e->egress, stage, queue, at, fill_store, e);
+  else if (stage->seat == TG_UNIT_VX && tg_build_is_idle(&e->b, at.r, at.col))
+    return;
   else if (stage->seat == TG_UNIT_VX)
     tg_stream_emit_vx(e, stage, queue, at);
   else if (stage->kind == TG_STAGE_VECTORS)
-    emit_vector_loads(e, stage, queue);
+    emit_vector_loads(e, stage, queue, at.r);
   else
     tg_checkerboard_each(e->b.m, stage, queue, at, emit_loads, e);
 }
@@ -259,6 +280,7 @@ tg_status tg_emit_stream_kernel(tg_compile *c, const tg_kernel *kernel, const tg
                    "%s: a row of %u elements (window %u) does not fit this architecture%s", name, plan->take,
                    plan->window[0], tg_shortage_text(c->arena, &lacks));
   if (!allocate(&e)) return TG_INVALID; /* which says how many banks it needs */
+  find_idle(&e);
   plan_egress(&e);
   allocate_bases(&e);
   tg_status status = tg_mc_pack_parts(mc, &plan->first_segments, plan->first_segments > 0, c->program,

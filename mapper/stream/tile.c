@@ -251,6 +251,11 @@ bool tg_stream_vectors_fit(const tg_params *m, const tg_stream_kernel *plan) {
   return rows_fit(m, plan, 2, 1, &unused);
 }
 
+uint32_t tg_stream_working_tiles(const tg_params *m, const tg_stream_kernel *plan,
+                                 const tg_stream_tiling *t) {
+  return (uint32_t)tg_min(tg_div_up(plan->rows, t->chunk_rows), tg_tiles(m));
+}
+
 /* As cut, has the array what it needs? */
 static bool fits(const tg_params *m, const tg_stream_kernel *plan, const int *words, int repeat,
                  tg_stream_tiling *t, tg_stages *stages) {
@@ -275,7 +280,8 @@ double tg_stream_cycles(const tg_compile *c, const tg_stream_kernel *plan, const
   tg_stages stages;
   if (!fits(c->m, plan, words, repeat, &t, &stages)) return INFINITY;
   tg_port_time tile = tg_stages_port(&stages, TG_SIDE_WEST); /* both sides take turns */
-  double tiles_a_port = (double)tg_tiles(c->m) / tg_agcus(c->m),
+  uint32_t working = tg_stream_working_tiles(c->m, plan, &t);
+  double tiles_a_port = (double)tg_max(working, tg_agcus(c->m)) / tg_agcus(c->m),
          port = (tile.load + tile.drain) * tiles_a_port, vx = tg_stages_unit(&stages, TG_UNIT_VX, -1);
   return (double)t.loops[0] * t.loops[1] * (port > vx ? port : vx) + port;
 }

@@ -93,6 +93,8 @@ typedef enum tg_stream_stage {
   TG_STAGE_RESULTS
 } tg_stream_stage;
 enum { TG_NEST_LOADS, TG_NEST_CHUNKS, TG_STREAM_NESTS };
+/* Tiles that have rows: all, or, where they have a chunk each at most, as many as there are chunks. tile.c */
+uint32_t tg_stream_working_tiles(const tg_params *m, const tg_stream_kernel *plan, const tg_stream_tiling *t);
 /* `words` of each segment of the microcode, of which those of `repeat` run for each j; NULL: cycles of VOPs are not
  * known. */
 void tg_stream_list_stages(const tg_params *m, const tg_stream_kernel *plan, const tg_stream_tiling *t,

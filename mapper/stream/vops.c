@@ -55,7 +55,7 @@ static void set_rounding(const emission *e, tg_vx_instr *vop, uint32_t r, uint32
   }
   (void)dense; /* of the assertion only */
   vop->sr_key = TG_KEY_STORE;
-  vop->sr_col = (uint32_t)(out->offset + (r * e->b.m->cols + col) * chunk);
+  vop->sr_col = (uint32_t)(out->offset + tg_stream_tile(e, r, col) * chunk);
   vop->sr_col_delta[0] = (uint32_t)(tg_tiles(e->b.m) * chunk);
   vop->sr_col_delta[1] = plan->take;
   vop->sr_col_row[1] = plan->across ? 0 : (uint32_t)row;
@@ -66,7 +66,7 @@ static void set_rounding(const emission *e, tg_vx_instr *vop, uint32_t r, uint32
 /* The same where an element goes by row and column. */
 static void set_row_rounding(const emission *e, tg_vx_instr *vop, uint32_t r, uint32_t col) {
   vop->sr_key = TG_KEY_PRODUCT;
-  vop->sr_row = e->plan->first_row + (r * e->b.m->cols + col) * e->t.chunk_rows;
+  vop->sr_row = e->plan->first_row + tg_stream_tile(e, r, col) * e->t.chunk_rows;
   vop->sr_row_delta[0] = tg_tiles(e->b.m) * e->t.chunk_rows;
   vop->sr_row_row[1] = 1;
   vop->sr_col = e->plan->first_column;

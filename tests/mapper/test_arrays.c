@@ -198,7 +198,7 @@ TG_TEST(arrays, what_is_short_is_named) {
       {5, "banks=6", "needs 7 banks of a scratchpad, the array has 6"},
       {0, "rows=16 cols=16 p=8 semaphores=512 queue_depth=4", "needs 8 slots of a queue, the array has 4"},
       {4, "rows=8 queue_depth=4", "needs 12 slots of a queue, the array has 4"},
-      {2, "rows=8 queue_depth=4", "8 instructions in a queue of 4"},
+      {2, "rows=8 queue_depth=4", "6 instructions in a queue of 4"},
       {0, "cols=16 agcu_buffers=1 burst_flits=4",
        "needs 2 flits of a tile's share of a store memory, the array has 1"},
       {2, "cols=16 agcu_buffers=1 burst_flits=4", "needs 32 flits of a store memory, the array has 4"},

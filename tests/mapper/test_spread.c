@@ -1,5 +1,5 @@
-/* Long rows, fewer than there are tiles: they are cut so that all tiles have a share. The same bits, in an order that the
- * semaphores prove, in about the cycles that the bytes take at all ports. */
+/* Long rows, fewer than there are tiles: they are cut so that all tiles have a share; of few short ones, tiles without a row
+ * have no part. The same bits, in an order that the semaphores prove, in about the cycles that the bytes take at all ports. */
 #include "sim/machine/ordering.h"
 #include "tests/harness.h"
 #include "tests/mapper/run_graph.h"
@@ -50,6 +50,23 @@ static const spread_case cases[] = {
      .arch = "tiny",
      .settings = {"rows=3", "cols=5"},
      .most_cycles = 2500},
+    {.name = "few_rows_of_many_tiles",
+     .text =
+         "graph \"g\"\ninput %a: f32[4,32]\ninput %b: f32[4,32]\n%y = Add(%a, %b) @0\noutput \"y\" %y: f32\n",
+     .arch = "rack",
+     .most_cycles = 400},
+    {.name = "maxima_of_few_rows_of_many_tiles",
+     .text = "graph \"g\"\ninput %x: f32[40,16]\n%y = ReduceMax(%x) axes=[1] keepdims=1 @0\noutput \"y\" %y: "
+             "f32\n",
+     .arch = "rack",
+     .most_cycles = 650},
+    {.name = "few_rows_of_an_odd_array",
+     .text = "graph \"g\"\ninput %a: f32[3,16]\ninput %b: f32[1,16]\n%s = Sub(%a, %b) @0\n%y = Exp(%s) @1\n"
+             "output \"y\" %y: f32\n",
+     .arch = "edge",
+     .settings = {"rows=7", "cols=5"},
+     .preset = TG_PRESET_MP4,
+     .most_cycles = 400},
 };
 
 static void check(const void *user) {
