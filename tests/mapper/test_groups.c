@@ -6,6 +6,13 @@
   "graph \"g\"\ninput %x: f32[" x "]\nconst %w: f32[" w "] = seeded(1, 0.3)\n%y = Conv(%x, %w) " attributes  \
   " @2\noutput \"y\" %y: f32\n"
 
+/* Eight groups of an image so wide, with a bias and a residual. */
+#define WITH_A_TAIL(width)                                                                                   \
+  "graph \"g\"\ninput %x: f32[1,24,10," width "]\ninput %z: f32[1,40,10," width "]\n"                        \
+  "const %w: f32[40,3,3,3] = seeded(1, 0.3)\nconst %b: f32[40] = seeded(2, 0.3)\n"                           \
+  "%a = Conv(%x, %w, %b) kernel_shape=[3,3] pads=[1,1,1,1] group=8 @2\n%s = Add(%a, %z) @3\n"                \
+  "%y = Relu(%s) @4\noutput \"y\" %y: f32\n"
+
 /* Several groups in a product, whose channels and columns are whole blocks. */
 static const randomized_case of_groups[] = {
     {"groups",
@@ -81,16 +88,7 @@ static const randomized_case of_filled_groups[] = {
      TG_PRESET_MP1,
      "tiny",
      {NULL}},
-    {"filled_groups_with_a_tail",
-     "graph \"g\"\ninput %x: f32[1,24,10,9]\ninput %z: f32[1,40,10,9]\nconst %w: f32[40,3,3,3] = seeded(1, "
-     "0.3)\n"
-     "const %b: f32[40] = seeded(2, 0.3)\n%a = Conv(%x, %w, %b) kernel_shape=[3,3] pads=[1,1,1,1] group=8 "
-     "@2\n"
-     "%s = Add(%a, %z) @3\n"
-     "%y = Relu(%s) @4\noutput \"y\" %y: f32\n",
-     TG_PRESET_MP0,
-     "edge",
-     {"rows=2", NULL}},
+    {"filled_groups_with_a_tail", WITH_A_TAIL("9"), TG_PRESET_MP0, "edge", {"rows=2", NULL}},
 };
 
 static const randomized_case in_strips_of_filled_groups[] = {
@@ -104,16 +102,7 @@ static const randomized_case in_strips_of_filled_groups[] = {
      TG_PRESET_MP0,
      "tiny",
      {NULL}},
-    {"strips_of_filled_groups_with_a_tail",
-     "graph \"g\"\ninput %x: f32[1,24,10,19]\ninput %z: f32[1,40,10,19]\nconst %w: f32[40,3,3,3] = seeded(1, "
-     "0.3)\n"
-     "const %b: f32[40] = seeded(2, 0.3)\n%a = Conv(%x, %w, %b) kernel_shape=[3,3] pads=[1,1,1,1] group=8 "
-     "@2\n"
-     "%s = Add(%a, %z) @3\n"
-     "%y = Relu(%s) @4\noutput \"y\" %y: f32\n",
-     TG_PRESET_MP0,
-     "edge",
-     {"rows=2", NULL}},
+    {"strips_of_filled_groups_with_a_tail", WITH_A_TAIL("19"), TG_PRESET_MP0, "edge", {"rows=2", NULL}},
 };
 
 /* Wider than blocks of columns, which tiles side by side have. */
