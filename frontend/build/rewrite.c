@@ -1,8 +1,10 @@
 #include "frontend/build/rewrite.h"
 
+#include "frontend/base/math.h"
 #include "frontend/infer.h"
 
 #include <assert.h>
+#include <string.h>
 
 void tg_rewrite_infer(tg_graph *graph, tg_node *node) {
   tg_diag diag = {""};
@@ -129,6 +131,20 @@ bool tg_perm_keeps_order(const int64_t *perm, const tg_value *value) {
     last = perm[i];
   }
   return true;
+}
+
+bool tg_is_crop(const tg_node *slice, int64_t begin[TG_MAX_RANK]) {
+  int count, steps;
+  const int64_t *starts = tg_attr_ints(slice, TG_ATTR_STARTS, &count),
+                *axes = tg_attr_ints(slice, TG_ATTR_AXES, NULL),
+                *step = tg_attr_ints(slice, TG_ATTR_STEPS, &steps);
+  memset(begin, 0, TG_MAX_RANK * sizeof *begin);
+  for (int i = 0; i < count; i++) {
+    int64_t size = tg_in(slice, 0)->dims[axes[i]].size;
+    if (i < steps && step[i] != 1) return false;
+    begin[axes[i]] = tg_clamp(starts[i] < 0 ? starts[i] + size : starts[i], 0, size);
+  }
+  return tg_value_elements(tg_out(slice)) > 0;
 }
 
 bool tg_dims_are_groups(const tg_value *value, const tg_value *fine, int out_first[TG_MAX_RANK + 1]) {

@@ -38,6 +38,9 @@ void tg_perm_invert(const int64_t *perm, int rank, int64_t *out);
 /* Only dimensions of size 1 change their place. */
 bool tg_perm_keeps_order(const int64_t *perm, const tg_value *value);
 
+/* Of a Slice of neighbours along each of its axes: where it begins in its operand. False: it goes backwards or leaves some out. */
+bool tg_is_crop(const tg_node *slice, int64_t begin[TG_MAX_RANK]);
+
 /* Do groups of neighbouring dimensions of `fine` make those of `value`, in order? out_first[d]: the first one of the group
  * that dimension d is, and behind the last of them the rank of `fine`. Neither has a dimension of 0. */
 bool tg_dims_are_groups(const tg_value *value, const tg_value *fine, int out_first[TG_MAX_RANK + 1]);

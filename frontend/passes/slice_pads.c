@@ -7,21 +7,6 @@
 
 #include <string.h>
 
-/* Of a Slice of neighbours along each of its axes: where it begins in its operand. False: it goes backwards or leaves some out. */
-static bool is_crop(const tg_node *slice, int64_t begin[TG_MAX_RANK]) {
-  int count, steps;
-  const int64_t *starts = tg_attr_ints(slice, TG_ATTR_STARTS, &count),
-                *axes = tg_attr_ints(slice, TG_ATTR_AXES, NULL),
-                *step = tg_attr_ints(slice, TG_ATTR_STEPS, &steps);
-  memset(begin, 0, TG_MAX_RANK * sizeof *begin);
-  for (int i = 0; i < count; i++) {
-    int64_t size = tg_in(slice, 0)->dims[axes[i]].size;
-    if (i < steps && step[i] != 1) return false;
-    begin[axes[i]] = tg_clamp(starts[i] < 0 ? starts[i] + size : starts[i], 0, size);
-  }
-  return tg_value_elements(tg_out(slice)) > 0;
-}
-
 /* Pads around a part that begins there; negative ones crop. */
 static void pads_of(const tg_node *pad, const tg_node *slice, const int64_t *begin, int64_t *out) {
   const int64_t *pads = tg_attr_ints(pad, TG_ATTR_PADS, NULL);
@@ -60,7 +45,7 @@ static bool are_all_parts(const tg_node *pad) {
   const char *mode = tg_attr_text(pad, TG_ATTR_MODE);
   if (whole->output_count || !whole->use_count || (*mode && strcmp(mode, "constant") != 0)) return false;
   for (const tg_use *use = whole->uses; use; use = use->next) {
-    if (use->node->op != TG_OP_SLICE || !is_crop(use->node, begin)) return false;
+    if (use->node->op != TG_OP_SLICE || !tg_is_crop(use->node, begin)) return false;
     pads_of(pad, use->node, begin, pads);
     if (!has_data(pad, use->node, pads) || !is_copied(tg_out(use->node), HOPS)) return false;
   }
@@ -73,7 +58,7 @@ static void pad_part(tg_graph *graph, tg_node *pad, tg_node *slice) {
   tg_value *part = tg_in(pad, 0);
   int rank = part->rank;
   bool grows = false;
-  is_crop(slice, begin);
+  tg_is_crop(slice, begin);
   pads_of(pad, slice, begin, pads);
   for (int d = 0; d < rank; d++) {
     int64_t before = tg_max(-pads[d], 0), behind = tg_max(-pads[rank + d], 0);
