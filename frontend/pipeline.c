@@ -106,6 +106,7 @@ tg_status tg_frontend_lower(tg_graph *graph, const tg_frontend_options *options,
 
   run(&p, "channels_last");
   run(&p, "slice_pads");
+  run(&p, "slice_reshapes");
   run(&p, "hoist_casts");
   run(&p, "sink_transposes");
   run(&p, "sink_squeezes");

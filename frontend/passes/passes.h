@@ -61,9 +61,10 @@ void tg_pass_sink_transposes(
     tg_graph *graph); /* below elementwise operators, Concat, moves by axis, Reshapes */
 void tg_pass_sink_squeezes(
     tg_graph *graph); /* of operators of one dimension, below elementwise ones and Concat */
-void tg_pass_sink_planes(tg_graph *graph);   /* of operators of volumes, below elementwise ones */
-void tg_pass_slice_pads(tg_graph *graph);    /* Slice(Pad(x)) to Pad(Slice(x)) */
-void tg_pass_sink_reshapes(tg_graph *graph); /* of reductions, below what scales them */
+void tg_pass_sink_planes(tg_graph *graph);    /* of operators of volumes, below elementwise ones */
+void tg_pass_slice_pads(tg_graph *graph);     /* Slice(Pad(x)) to Pad(Slice(x)) */
+void tg_pass_slice_reshapes(tg_graph *graph); /* Slice(Reshape(x)) to Reshape(Slice(x)), of columns */
+void tg_pass_sink_reshapes(tg_graph *graph);  /* of reductions, below what scales them */
 void tg_pass_merge_moves(tg_graph *graph);  /* chains of transposes or reshapes; like transposes of a value */
 void tg_pass_merge_chains(tg_graph *graph); /* of transposes and reshapes that keep rows together */
 void tg_pass_permute_weights(

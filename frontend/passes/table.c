@@ -27,6 +27,7 @@ static const struct {
     PASS(sink_squeezes),
     PASS(sink_planes),
     PASS(slice_pads),
+    PASS(slice_reshapes),
     PASS(merge_moves),
     PASS(merge_chains),
     PASS(permute_weights),
