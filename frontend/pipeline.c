@@ -70,6 +70,9 @@ static tg_status infer(tg_graph *graph, tg_diag *diag) {
 
 tg_status tg_frontend_lower(tg_graph *graph, const tg_frontend_options *options, tg_diag *diag) {
   pipeline p = {graph, options};
+  /* Sums that round do so by their places in a product, of which all levels have the same. */
+  bool rounds = options->precision.tiling_accum == TG_ACCUM_BF16SR,
+       merges = !options->for_cpu && (rounds || !options->products_apart);
 
   if (infer(graph, diag) || check_inference(graph, diag) || tg_normalize_by_batch(graph, diag))
     return TG_INVALID;
@@ -106,7 +109,12 @@ tg_status tg_frontend_lower(tg_graph *graph, const tg_frontend_options *options,
 
   run(&p, "channels_last");
   run(&p, "slice_pads");
+  if (merges) {
+    tg_merge_scaled_products(graph);
+    after(&p, "merge_scaled_products");
+  }
   run(&p, "slice_reshapes");
+  if (!options->for_cpu) run(&p, "scale_columns");
   run(&p, "hoist_casts");
   run(&p, "sink_transposes");
   run(&p, "sink_squeezes");
@@ -132,9 +140,10 @@ tg_status tg_frontend_lower(tg_graph *graph, const tg_frontend_options *options,
   run(&p, "absorb_casts");
   if (options->precision.attention_block && !options->for_cpu) block_attention(&p);
   if (options->precision.tiling_accum == TG_ACCUM_FP32) run(&p, "transpose_products");
-  /* Sums that round do so by their places in a product, of which all levels have the same. */
-  bool rounds = options->precision.tiling_accum == TG_ACCUM_BF16SR;
-  if (!options->for_cpu && (rounds || !options->products_apart)) run(&p, "merge_products");
+  if (merges) {
+    run(&p, "merge_products");
+    run(&p, "scale_columns");
+  }
   run(&p, "merge_moves");
   run(&p, "remove_dead");
 

@@ -4,6 +4,7 @@
 #include "frontend/base/math.h"
 #include "frontend/build/rewrite.h"
 #include "frontend/passes/passes.h"
+#include "frontend/passes/scale_columns.h"
 
 #include <string.h>
 
@@ -328,14 +329,24 @@ static bool find(tg_node *product, merge *m) {
   return m->count > 1 && operands_agree(m) && pays(m);
 }
 
-void tg_pass_merge_products(tg_graph *graph) {
+/* Is a part of it multiplied by a number behind moves? */
+static bool is_scaled(const merge *m) {
+  for (int i = 0; i < m->count; i++)
+    if (tg_find_scale(tg_out(m->branches[i].nodes[m->behind]))) return true;
+  return false;
+}
+
+static void merge_all(tg_graph *graph, bool scaled_only) {
   merge m;
   for (tg_node *node = graph->first, *next; node; node = next) {
     next = node->next;
-    if (!find(node, &m)) continue;
+    if (!find(node, &m) || (scaled_only && !is_scaled(&m))) continue;
     const tg_node *before = node->previous;
     apply(graph, &m);
     next = before ? before->next : graph->first;
   }
   tg_pass_remove_dead(graph);
 }
+
+void tg_pass_merge_products(tg_graph *graph) { merge_all(graph, false); }
+void tg_merge_scaled_products(tg_graph *graph) { merge_all(graph, true); }

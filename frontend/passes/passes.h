@@ -64,6 +64,7 @@ void tg_pass_sink_squeezes(
 void tg_pass_sink_planes(tg_graph *graph);    /* of operators of volumes, below elementwise ones */
 void tg_pass_slice_pads(tg_graph *graph);     /* Slice(Pad(x)) to Pad(Slice(x)) */
 void tg_pass_slice_reshapes(tg_graph *graph); /* Slice(Reshape(x)) to Reshape(Slice(x)), of columns */
+void tg_pass_scale_columns(tg_graph *graph);  /* Mul of parts of a product's columns to one of all */
 void tg_pass_sink_reshapes(tg_graph *graph);  /* of reductions, below what scales them */
 void tg_pass_merge_moves(tg_graph *graph);  /* chains of transposes or reshapes; like transposes of a value */
 void tg_pass_merge_chains(tg_graph *graph); /* of transposes and reshapes that keep rows together */
@@ -75,6 +76,7 @@ void tg_pass_permute_channels(
 void tg_pass_transpose_to_reshape(tg_graph *graph); /* where only dimensions of size 1 move */
 /* Products of one tensor to one product, in which accumulation that rounds has other places. */
 void tg_pass_merge_products(tg_graph *graph);
+void tg_merge_scaled_products(tg_graph *graph); /* those of which some result is scaled behind moves */
 void tg_pass_transpose_products(
     tg_graph *graph); /* Transpose(A B) to B^T A^T; not where accumulation rounds by
                                                 row and column of the product (--tiling-accum) */

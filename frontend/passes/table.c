@@ -28,6 +28,7 @@ static const struct {
     PASS(sink_planes),
     PASS(slice_pads),
     PASS(slice_reshapes),
+    PASS(scale_columns),
     PASS(merge_moves),
     PASS(merge_chains),
     PASS(permute_weights),

@@ -71,3 +71,33 @@ static int products_in(const char *text) {
 
 TG_TEST(columns, heads_are_one_product) { EXPECT_EQ(products_in(HEADS("Relu")), 1); }
 TG_TEST(columns, heads_that_differ_are_two) { EXPECT_EQ(products_in(HEADS("Tanh")), 2); }
+
+/* As vision transformers have it: queries, keys and values of one product, brought to the front together, and queries scaled
+ * before they meet keys. */
+TG_TEST(columns, attention_of_one_product_is_three_sections) {
+  static const char text[] =
+      "graph \"g\"\ninput %x: f32[1,48,64]\nconst %w: f32[64,192] = seeded(1, 0.2)\nconst %b: f32[192] = "
+      "seeded(2, "
+      "0.2)\n"
+      "const %u: f32[64,64] = seeded(3, 0.2)\nconst %c: f32[] = [0.18]\n%p = MatMul(%x, %w) @0\n%a = Add(%p, "
+      "%b) @1\n"
+      "%r = Reshape(%a) shape=[1,48,3,4,16] @2\n%t = Transpose(%r) perm=[2,0,3,1,4] @3\n"
+      "%q3, %k3, %v3 = Split(%t) axis=0 split=[1,1,1] @4\n%q = Reshape(%q3) shape=[1,4,48,16] @5\n"
+      "%k = Reshape(%k3) shape=[1,4,48,16] @6\n%v = Reshape(%v3) shape=[1,4,48,16] @7\n%s = Mul(%q, %c) @8\n"
+      "%kt = Transpose(%k) perm=[0,1,3,2] @9\n%d = MatMul(%s, %kt) @10\n%e = Softmax(%d) axis=3 @11\n"
+      "%o = MatMul(%e, %v) @12\n%h = Transpose(%o) perm=[0,2,1,3] @13\n%f = Reshape(%h) shape=[1,48,64] @14\n"
+      "%y = MatMul(%f, %u) @15\noutput \"y\" %y: f32\n";
+  for (int preset = TG_PRESET_MP0; preset <= TG_PRESET_MP1; preset++) {
+    tg_arena arena = {0};
+    tg_diag diag = {""};
+    mapped m;
+    run_case what = {
+        .text = text, .arch = "edge", .precision.preset = (tg_precision_preset)preset, .run.threads = 1};
+    if (run_text(&what, &m, &arena, &diag) || !outputs_agree(&m, 2e-2, &diag))
+      tg_test_fail(__FILE__, __LINE__, "%s", diag.message);
+    else
+      EXPECT_EQ(m.program->section_count, 3);
+    release_mapped(&m);
+    tg_arena_release(&arena);
+  }
+}
