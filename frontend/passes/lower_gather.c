@@ -7,37 +7,82 @@
 #include <stdlib.h>
 
 enum {
-  MOST_SLICES = 64,
-  MOST_STEPS = 12,      /* that numbers are computed in, to be looked at */
-  FEWEST_OF_BATCHES = 8 /* elements of a row; of fewer, the whole table is transposed */
+  MOST_SLICES = 64,            /* of a dimension whose numbers are none in fp32 */
+  MOST_SLICES_OF_ELEMENTS = 5, /* of other ones, of which elements are selected */
+  MOST_SLICES_OF_ROWS = 3,     /* and rows */
+  MOST_STEPS = 12,             /* that numbers are computed in, to be looked at */
+  FEWEST_OF_BATCHES = 8        /* elements of a row; of fewer, the whole table is transposed */
 };
 
 /* ---- constant numbers: runs of equal steps */
 
-/* Elements of the longest run of equal steps, none of them 0, from element `at` on. */
-static int64_t run_length(const int64_t *index, int64_t count, int64_t at) {
-  int64_t length = count - at < 2 ? count - at : 2;
-  if (length == 2 && index[at + 1] == index[at]) return 1;
-  while (length >= 2 && at + length < count &&
-         index[at + length] - index[at + length - 1] == index[at + 1] - index[at])
-    length++;
-  return length;
+/* Neighbours of a list of numbers: `length` of them, `step` apart, each `times` times. */
+typedef struct run {
+  int64_t first, length, step, times;
+} run;
+
+static int64_t times_of(const int64_t *index, int64_t count, int64_t at) {
+  int64_t times = 1;
+  while (at + times < count && index[at + times] == index[at]) times++;
+  return times;
 }
 
-/* The slices joined along the axis; NULL: there would be too many. */
-static tg_value *select_constant(tg_graph *graph, tg_node *node, const int64_t *index, int64_t count) {
-  int64_t axis = tg_attr_int(node, TG_ATTR_AXIS), length;
-  tg_value *parts[MOST_SLICES];
-  int runs = 0;
-  for (int64_t at = 0; at < count; at += run_length(index, count, at))
-    if (++runs > MOST_SLICES) return NULL;
-  runs = 0;
-  for (int64_t at = 0; at < count; at += length) {
-    length = run_length(index, count, at);
-    parts[runs++] = tg_rewrite_slice(graph, tg_in(node, 0), axis, index[at], length,
-                                     length > 1 ? index[at + 1] - index[at] : 1, node);
+/* The longest run of equal steps, none of them 0, from element `at` on, of which all are there as often as the first. */
+static run run_at(const int64_t *index, int64_t count, int64_t at) {
+  run own = {.first = index[at], .length = 1, .step = 1, .times = times_of(index, count, at)};
+  for (int64_t next = at + own.times; next < count && times_of(index, count, next) == own.times;
+       next += own.times) {
+    int64_t step = index[next] - index[next - 1];
+    if (own.length > 1 && step != own.step) break;
+    own.step = step;
+    own.length++;
   }
-  return tg_rewrite_concat(graph, node->name, parts, runs, axis, node);
+  return own;
+}
+
+/* Runs of all of them, no more than one beyond `most`. */
+static int runs_of(const int64_t *index, int64_t count, int most) {
+  int runs = 0;
+  for (int64_t at = 0; at < count && runs <= most; runs++) {
+    run own = run_at(index, count, at);
+    at += own.length * own.times;
+  }
+  return runs;
+}
+
+/* A Slice is a section; rows by their numbers are one, but if they are elements two more, which transpose the table. */
+static int most_runs(const tg_node *node) {
+  const tg_value *x = tg_in(node, 0);
+  int axis = (int)tg_attr_int(node, TG_ATTR_AXIS);
+  bool rows = tg_value_elements_between(x, axis + 1, x->rank) >= FEWEST_OF_BATCHES;
+  if ((double)x->dims[axis].size > 0x1p24) return MOST_SLICES;
+  return rows ? MOST_SLICES_OF_ROWS : MOST_SLICES_OF_ELEMENTS;
+}
+
+/* The neighbours, each so often, one behind the other. */
+static tg_value *select_run(tg_graph *graph, tg_node *node, const run *own) {
+  int axis = (int)tg_attr_int(node, TG_ATTR_AXIS);
+  int64_t factors[TG_MAX_RANK];
+  tg_value *part = tg_rewrite_slice(graph, tg_in(node, 0), axis, own->first, own->length, own->step, node);
+  if (own->times == 1) return part;
+  for (int d = 0; d < part->rank; d++) factors[d] = d == axis ? own->times : 1;
+  tg_node *resize = tg_graph_add_node(graph, TG_OP_RESIZE, node->name, &part, 1, node, -1);
+  tg_attr_set_ints(graph, resize, TG_ATTR_FACTORS, factors, part->rank);
+  tg_rewrite_infer(graph, resize);
+  return tg_out(resize);
+}
+
+/* The runs joined along the axis; NULL: there would be too many. */
+static tg_value *select_constant(tg_graph *graph, tg_node *node, const int64_t *index, int64_t count) {
+  tg_value *parts[MOST_SLICES];
+  int runs = 0, most = most_runs(node);
+  if (runs_of(index, count, most) > most) return NULL;
+  for (int64_t at = 0; at < count;) {
+    run own = run_at(index, count, at);
+    parts[runs++] = select_run(graph, node, &own);
+    at += own.length * own.times;
+  }
+  return tg_rewrite_concat(graph, node->name, parts, runs, (int)tg_attr_int(node, TG_ATTR_AXIS), node);
 }
 
 static bool has_constant_numbers(const tg_node *node) {
@@ -62,10 +107,10 @@ static int64_t *constant_numbers(const tg_node *node) {
 
 bool tg_gather_is_slices(const tg_node *node) {
   if (node->op != TG_OP_GATHER || !has_constant_numbers(node)) return false;
-  int64_t count = tg_value_elements(tg_in(node, 1)), runs = 0, *index = constant_numbers(node);
-  for (int64_t at = 0; at < count && runs <= MOST_SLICES; at += run_length(index, count, at)) runs++;
+  int64_t *index = constant_numbers(node);
+  int most = most_runs(node), runs = runs_of(index, tg_value_elements(tg_in(node, 1)), most);
   free(index);
-  return runs <= MOST_SLICES;
+  return runs <= most;
 }
 
 static bool gather_constant(tg_graph *graph, tg_node *node) {
