@@ -414,9 +414,20 @@ static tg_status expand_map(tg_graph *graph, tg_node *node, tg_diag *diag) {
   return TG_OK;
 }
 
+/* A body, but for an If of known branches, and operands, but for a Loop's first two and the lengths of an early Scan. */
+static tg_status check_operands(const tg_node *node, tg_diag *diag) {
+  bool lengths = node->op == TG_OP_SCAN && tg_attr_int(node, TG_ATTR_BATCHED);
+  int first = node->op == TG_OP_LOOP ? 2 : lengths, end = node->op == TG_OP_IF ? 1 : node->input_count;
+  if (!node->bodies[0] && node->op != TG_OP_IF) return tg_fail(diag, TG_INVALID, "its body is missing");
+  for (int i = first; i < end; i++)
+    if (!tg_in(node, i)) return tg_fail(diag, TG_INVALID, "input %d is missing", i);
+  return TG_OK;
+}
+
 tg_status tg_expand_control(tg_graph *graph, tg_node *node, tg_diag *diag) {
   const char *where = tg_infer_where(graph, node);
-  tg_status status = node->op == TG_OP_IF             ? expand_if(graph, node, diag)
+  tg_status status = check_operands(node, diag)       ? TG_INVALID
+                     : node->op == TG_OP_IF           ? expand_if(graph, node, diag)
                      : node->op == TG_OP_LOOP         ? expand_loop(graph, node, diag)
                      : node->op == TG_OP_SEQUENCE_MAP ? expand_map(graph, node, diag)
                                                       : expand_scan(graph, node, diag);
