@@ -7,7 +7,7 @@
 #include <stdlib.h>
 
 enum {
-  MOST_SLICES = 64,            /* of a dimension whose numbers are none in fp32 */
+  MOST_SLICES = 64,            /* of a table whose numbers of rows are none in fp32 */
   MOST_SLICES_OF_ELEMENTS = 5, /* of other ones, of which elements are selected */
   MOST_SLICES_OF_ROWS = 3,     /* and rows */
   MOST_STEPS = 12,             /* that numbers are computed in, to be looked at */
@@ -55,7 +55,7 @@ static int most_runs(const tg_node *node) {
   const tg_value *x = tg_in(node, 0);
   int axis = (int)tg_attr_int(node, TG_ATTR_AXIS);
   bool rows = tg_value_elements_between(x, axis + 1, x->rank) >= FEWEST_OF_BATCHES;
-  if ((double)x->dims[axis].size > 0x1p24) return MOST_SLICES;
+  if ((double)tg_value_elements_between(x, 0, axis + 1) > 0x1p24) return MOST_SLICES;
   return rows ? MOST_SLICES_OF_ROWS : MOST_SLICES_OF_ELEMENTS;
 }
 
