@@ -11,6 +11,7 @@ module agcu_context (
   input  logic                              rst_ni,
   input  logic                              start_i,
   input  logic                              run_i,
+  input  logic                              plane_i,
   input  logic [7:0]                        defect_i,
   input  fabric_pkg::cfg_t                  cfg_i,
   input  logic [tegula_pkg::FlitBits-1:0]   cfg_data_i,
@@ -83,7 +84,7 @@ module agcu_context (
     .Bits    (Bits),
     .Operands(3)
   ) u_sequencer (
-    .clk_i, .rst_ni, .start_i, .run_i, .cfg_i, .cfg_data_i,
+    .clk_i, .rst_ni, .start_i, .run_i, .plane_i, .cfg_i, .cfg_data_i,
     .defect_i, .nonzero_i, .need_o,
     .head_valid_o   (head_valid),
     .head_o         (head),

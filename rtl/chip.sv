@@ -28,6 +28,7 @@ module chip (
   input  logic                                                      start_i,
   input  logic [31:0]                                               config_words_i,
   input  logic [63:0]                                               config_cycles_i,
+  input  logic                                                      config_plane_i,
   output fabric_pkg::section_t                                      section_o,
   // Memory, one port an AGCU
   output fabric_pkg::memory_out_t [tegula_pkg::Agcus-1:0]           memory_o,
@@ -72,6 +73,7 @@ module chip (
   logic start_q;
   logic [31:0] config_words_q;
   logic [63:0] config_cycles_q;
+  logic config_plane_q;
   fabric_pkg::word_t [1:0] word_q;
   logic [1:0][tegula_pkg::FlitBits-1:0] word_data_q;
   always_ff @(posedge clk_i or negedge rst_ni) begin
@@ -86,6 +88,7 @@ module chip (
   always_ff @(posedge clk_i) begin
     if (start_i) config_words_q <= config_words_i;
     if (start_i) config_cycles_q <= config_cycles_i;
+    if (start_i) config_plane_q <= config_plane_i;
     for (int i = 0; i < 2; i++) if (word_i[i].valid) word_data_q[i] <= word_data_i[i];
   end
 
@@ -101,6 +104,7 @@ module chip (
     .idle_i         (west_idle && north_idle),
     .load_o         (load),
     .reset_o        (reset),
+    .room_o         (section_o.room),
     .run_o          (section_o.run),
     .done_o         (section_o.done),
     .cycle_o        (section_o.cycle)
@@ -118,7 +122,7 @@ module chip (
   logic [Cols-1:0] north_stop_idle;
   logic [Rows-1:0][Cols-1:0] tile_idle;
   for (genvar i = 0; i < 2; i++) begin : gen_order
-    assign order[i] = {reset, section_o.run, word_q[i]};
+    assign order[i] = {reset, config_plane_q, section_o.run, word_q[i]};
   end
   control_line #(.N(Rows)) u_west (
     .clk_i, .rst_ni,

@@ -21,10 +21,17 @@ module control_stop #(
   localparam int unsigned ColLane = Position == 0 ? 0 : (Position - 1) % P;
   localparam int unsigned RowLane = Row % P;
 
-  logic start, run;
+  logic start, run, plane_q, plane, next_plane;
   delay #(.Cycles(Slack)) u_start (.clk_i, .rst_ni, .d_i(order_i.start), .q_o(start));
+  delay #(.Cycles(Slack)) u_plane (.clk_i, .rst_ni, .d_i(order_i.plane), .q_o(next_plane));
   delay #(.Cycles(Slack)) u_run (.clk_i, .rst_ni, .d_i(order_i.run), .q_o(run));
   delay #(.Cycles(Slack)) u_idle (.clk_i, .rst_ni, .d_i(idle_i), .q_o(idle_o));
+
+  assign plane = start ? next_plane : plane_q;
+  always_ff @(posedge clk_i or negedge rst_ni) begin
+    if (!rst_ni) plane_q <= 1'b0;
+    else plane_q <= plane;
+  end
 
   fabric_pkg::word_t word;
   fabric_pkg::cfg_t cfg;
@@ -41,5 +48,5 @@ module control_stop #(
     cfg.part = word.lane >> PartW;
     cfg.enable = word.scatter ? P'(1) << word.lane[PartW-1:0] : '1;
   end
-  assign control_o = {start, run, cfg};
+  assign control_o = {start, run, plane, cfg};
 endmodule

@@ -93,21 +93,26 @@ package fabric_pkg;
     logic [tegula_pkg::P-1:0]  enable;  // lanes of 4 bytes
   } cfg_t;
 
-  // What the section control says, on its way and at an endpoint.
+  // What the section control says, on its way and at an endpoint. Of a section that takes at most
+  // half of each memory of the configuration, `plane` says which half, from its start on: words of
+  // the next one may go to the other.
   typedef struct packed {
     logic  start;  // a section begins: everything is reset
+    logic  plane;  // ... with this plane
     logic  run;    // its configuration is done
     word_t word;
   } order_t;
   typedef struct packed {
     logic start;
     logic run;
+    logic plane;
     cfg_t cfg;
   } control_t;
 
   // How the section control is.
   typedef struct packed {
     logic        run;    // units may issue, when it has reached them
+    logic        room;   // words of the next section may leave in the next cycle
     logic        done;   // no section runs: one may be started
     logic [63:0] cycle;
   } section_t;

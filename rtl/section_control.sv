@@ -7,17 +7,21 @@
 // A section's words leave in its first cycles, the reset behind them. With E the cycle of the last
 // end, everything is idle in E + 1, which is here in E + 1 + Distance, and the cycle counter stands
 // at E + 2 + Distance until the host has another section.
+//
+// From the first cycle on in which units may issue, words of the next section may leave. The host
+// says at its start how many have not.
 module section_control #(
   parameter int unsigned Distance = 4
 ) (
   input  logic        clk_i,
   input  logic        rst_ni,
-  // With the words of configuration and its cycles, which are by Distance more
+  // With the words that have not left and the cycles of configuration, which are by Distance more
   input  logic        start_i,
   input  logic [31:0] config_words_i,
   input  logic [63:0] config_cycles_i,
   input  logic        idle_i,   // no unit had anything left to do, Distance cycles ago
   output logic        load_o,   // words leave
+  output logic        room_o,   // those of the next section may leave in the next cycle
   output logic        reset_o,  // they have
   output logic        run_o,    // to be there Distance cycles later
   output logic        done_o,   // no section runs
@@ -26,8 +30,12 @@ module section_control #(
   logic running_q, fresh_q;      // ... its reset has not left
   logic [31:0] words_q;          // to leave
   logic [63:0] wait_q, cycle_q;  // until the first look at idle_i
+  logic ends, ahead;             // words are the next section's
 
-  assign load_o = running_q && words_q != '0;
+  assign ends = running_q && wait_q == '0 && idle_i;
+  assign ahead = running_q && wait_q <= 64'(Distance);
+  assign load_o = (running_q && words_q != '0) || ahead;
+  assign room_o = running_q && wait_q <= 64'(Distance) + 64'd1 && !ends;
   assign reset_o = running_q && fresh_q && words_q == '0;
   assign run_o = running_q && wait_q <= 64'(2 * Distance);
   assign done_o = !running_q;
@@ -50,7 +58,7 @@ module section_control #(
       if (words_q != '0) words_q <= words_q - 32'd1;
       else fresh_q <= 1'b0;
       if (wait_q != '0) wait_q <= wait_q - 64'd1;
-      else if (idle_i) running_q <= 1'b0;
+      if (ends) running_q <= 1'b0;
     end
   end
 

@@ -1,7 +1,8 @@
 `include "assert.svh"
 
 // The sequencer of a unit: queue memory, program counter, three loop indices, rotation counters,
-// waits.
+// waits. Where a section's queue and the next one's take half of the memory each, one is written
+// while the other runs.
 //
 // The instruction at pc stands in a register together with the mask of semaphores that it takes, so
 // that a cycle without an issue costs one comparison. SYNC is issued here; all other operations by
@@ -15,6 +16,7 @@ module sequencer #(
   input  logic                              rst_ni,
   input  logic                              start_i,  // a section begins: everything is reset
   input  logic                              run_i,    // its configuration is done
+  input  logic                              plane_i,  // it begins at the memory's second half
   input  fabric_pkg::cfg_t                  cfg_i,    // of this unit's queue; slots in order
   input  logic [tegula_pkg::FlitBits-1:0]   cfg_data_i,
   input  logic [7:0]                        defect_i,
@@ -115,7 +117,7 @@ module sequencer #(
       logic [Bits-1:0] word;
       tegula_pkg::common_instr_t in;
       logic [tegula_pkg::Semaphores-1:0] need;
-      word = queue_q[pc_d[SlotW-1:0]];
+      word = queue_q[pc_d[SlotW-1:0] ^ (plane_i ? SlotW'(tegula_pkg::QueueHalf) : '0)];
       in = word[tegula_pkg::CommonInstrBits-1:0];
       need = '0;
       for (int i = 0; i < 4; i++) begin
@@ -160,7 +162,8 @@ module sequencer #(
       length_q <= '0;
       written_q <= '0;
     end else if (start_i) begin
-      length_q <= written_q;
+      length_q <= plane_i && written_q != '0 ? written_q - 9'(tegula_pkg::QueueHalf)
+                                                : written_q;
       written_q <= '0;
     end else if (cfg_i.valid) begin
       written_q <= {1'b0, cfg_i.slot} + 9'd1;

@@ -27,10 +27,11 @@ module tile (
   localparam int unsigned P = tegula_pkg::P;
   localparam int unsigned FlitBits = tegula_pkg::FlitBits;
 
-  logic start, run;
+  logic start, run, plane;
   fabric_pkg::cfg_t cfg;
   assign start = control_i.start;
   assign run = control_i.run;
+  assign plane = control_i.plane;
   assign cfg = control_i.cfg;
 
   fabric_pkg::cfg_t cfg_vx;
@@ -40,6 +41,8 @@ module tile (
                    (cfg.kind == tegula_pkg::CfgWord || cfg.kind == tegula_pkg::CfgConstant);
   end
   logic [31:0] keys_q [32];
+  logic [4:0] key_plane;  // where the section's begin
+  assign key_plane = plane ? 5'(tegula_pkg::TableHalf) : '0;
   always_ff @(posedge clk_i) begin
     if (cfg.valid && cfg.kind == tegula_pkg::CfgKeys)
       for (int k = 0; k < 32; k++)
@@ -103,7 +106,7 @@ module tile (
     .a_addr_i       (mx_addr[0]),
     .b_addr_i       (mx_addr[1]),
     .c_addr_i       (mx_addr[2]),
-    .sr_key_i       (keys_q[mx_in.sr_key]),
+    .sr_key_i       (keys_q[mx_in.sr_key ^ key_plane]),
     .issue_o        (issue[0]),
     .end_o          (ended[0]),
     .idle_for_sync_o(idle[0]),
@@ -122,13 +125,14 @@ module tile (
   );
   vx u_vx (
     .clk_i, .rst_ni,
+    .plane_i        (plane),
     .cfg_i          (cfg_vx),
     .cfg_data_i,
     .head_valid_i   (head_valid[1] && room[2]),
     .head_i         (vx_in),
     .idx_i          (vx_idx),
     .s_addr_i       (vx_addr),
-    .sr_key_i       (keys_q[vx_in.sr_key]),
+    .sr_key_i       (keys_q[vx_in.sr_key ^ key_plane]),
     .issue_o        (issue[1]),
     .end_o          (ended[1]),
     .idle_for_sync_o(idle[1]),

@@ -10,7 +10,8 @@
 module vx (
   input  logic                                   clk_i,
   input  logic                                   rst_ni,
-  input  fabric_pkg::cfg_t                       cfg_i,  // microcode and constants
+  input  logic                                   plane_i,  // their second halves are the section's
+  input  fabric_pkg::cfg_t                       cfg_i,    // microcode and constants
   input  logic [tegula_pkg::FlitBits-1:0]        cfg_data_i,
   input  logic                                   head_valid_i,
   input  tegula_pkg::vx_instr_t                  head_i,
@@ -40,12 +41,14 @@ module vx (
   localparam int unsigned SlotW = $clog2(L);
   localparam int unsigned K = tegula_pkg::VxConstants;
   localparam int unsigned Words = tegula_pkg::MicrocodeWords;
+  localparam int unsigned WordW = $clog2(Words);
+  localparam int unsigned ConstantW = $clog2(K);
 
   // Configuration
   localparam int unsigned HighBits = tegula_pkg::UcodeBits - 32;
   logic [31:0] words_low_q [Words];
   logic [HighBits-1:0] words_high_q [Words];
-  logic [31:0] constants_q [K];
+  logic [31:0] constants_q [2 << ConstantW];  // of both planes: lane 64 and on are the second's
   logic [P-1:0][10:0] to;  // where each goes
   always_comb for (int l = 0; l < P; l++) to[l] = {cfg_i.part[10-$clog2(P):0], $clog2(P)'(l)};
   always_ff @(posedge clk_i) begin
@@ -56,11 +59,14 @@ module vx (
         else words_high_q[to[l][$clog2(2*Words)-1:1]] <= cfg_data_i[32*l+:HighBits];
       end
       if (cfg_i.valid && cfg_i.kind == tegula_pkg::CfgConstant && cfg_i.enable[l]
-          && 32'(to[l]) < K) begin
-        constants_q[to[l][$clog2(K)-1:0]] <= cfg_data_i[32*l+:32];
+          && to[l][10:7] == '0 && 32'(to[l][5:0]) < K) begin
+        constants_q[{to[l][6], to[l][ConstantW-1:0]}] <= cfg_data_i[32*l+:32];
       end
     end
   end
+
+  logic [WordW-1:0] word_plane;  // where the section's begin
+  assign word_plane = plane_i ? WordW'(tegula_pkg::MicrocodeHalf) : '0;
 
   // The word-slot
   logic ahead, active, slot_last;
@@ -93,7 +99,8 @@ module vx (
 
   // The next word stands there from this one's slot 2 on.
   always_ff @(posedge clk_i) begin
-    if (ahead && slot == SlotW'(1)) fetched_q <= {words_high_q[next_pc], words_low_q[next_pc]};
+    if (ahead && slot == SlotW'(1))
+      fetched_q <= {words_high_q[next_pc ^ word_plane], words_low_q[next_pc ^ word_plane]};
     if (ahead && slot_last) word <= fetched_q;
   end
 
@@ -158,8 +165,8 @@ module vx (
         from_load_q[o] <= ld_valid_q[L-2] && ld_dst_q[L-2] == number_next[o][4:0];
       end
       if (ahead && wanted_next[o] && number_next[o][6])
-        constant_q[o] <= 32'(number_next[o][5:0]) < K ? constants_q[number_next[o][$clog2(K)-1:0]]
-                                                      : '0;
+        constant_q[o] <= 32'(number_next[o][5:0]) < K
+                         ? constants_q[{plane_i, number_next[o][ConstantW-1:0]}] : '0;
     end
   end
 
@@ -216,7 +223,8 @@ module vx (
       moved = '0;
       if (alu_on) begin
         if (word.alu_op != tegula_pkg::AluLut) moved = value[0][32*source+:32];
-        else if (32'(table_index) < K) moved = constants_q[table_index[$clog2(K)-1:0]];
+        else if (32'(table_index) < K)
+          moved = constants_q[{plane_i, table_index[ConstantW-1:0]}];
       end
     end
     vx_alu #(.Latency(L)) u_alu (

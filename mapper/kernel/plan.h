@@ -159,7 +159,7 @@ typedef struct tg_compile {
   tg_diag *diag;
 } tg_compile;
 
-/* Estimated cycles: of what does not fit; of loading a section and the wait between two, roughly. */
+/* Estimated cycles: of what does not fit; of a section's first loads and the wait between two, roughly. */
 #define TG_NEVER 1e30
 enum { TG_SECTION_CYCLES = 300 };
 

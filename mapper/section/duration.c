@@ -12,8 +12,9 @@ static const tg_replay_limits limits = {UINT64_MAX, 1 << 18};
 /* What is known of a section. */
 typedef struct known {
   uint32_t section;
-  uint64_t hash;   /* of a part of it */
-  uint64_t config; /* cycles */
+  uint64_t hash;  /* of a part of it */
+  uint64_t words; /* of its configuration, */
+  bool half;      /* for which half of the memories suffices */
   uint64_t replayed;
 } known;
 
@@ -23,7 +24,9 @@ struct tg_durations {
   tg_replay_memory *memory; /* NULL: what a replay takes follows from the section alone */
   known *entries;
   size_t count, capacity;
-  size_t last; /* entry of the section that was asked for last */
+  size_t last;   /* entry of the section that was asked for last */
+  bool half;     /* tg_section_is_half of the invocation before; false: there is none */
+  uint64_t room; /* cycles from its first possible issue to the next one's begin */
 };
 
 tg_durations *tg_durations_new(const tg_program *program, tg_arena *arena) {
@@ -58,15 +61,24 @@ static const known *entry_of(tg_durations *d, uint32_t number) {
     if (d->entries[d->last].hash == hash &&
         tg_section_equal(m, &d->program->sections[d->entries[d->last].section], section))
       return &d->entries[d->last];
-  known found = {.section = number, .hash = hash, .config = tg_section_config_cycles(m, section, NULL)};
+  known found = {.section = number,
+                 .hash = hash,
+                 .words = tg_section_config_words(m, section),
+                 .half = tg_section_is_half(m, section)};
   if (!d->memory) found.replayed = tg_replay_section(m, section, nowhere, NULL, limits, d->arena);
   TG_PUSH(d->arena, d->entries, d->count, d->capacity, found);
   return &d->entries[d->last];
 }
 
 uint64_t tg_duration_of(tg_durations *d, const tg_invocation *invocation) {
+  const tg_params *m = &d->program->params;
   const known *entry = entry_of(d, invocation->section);
-  if (!d->memory) return entry->config + entry->replayed;
-  return entry->config + tg_replay_section(&d->program->params, &d->program->sections[invocation->section],
-                                           invocation->bases, d->memory, limits, d->arena);
+  uint64_t config = tg_config_cycles(m, entry->words, d->half && entry->half ? d->room : 0),
+           replayed = entry->replayed;
+  if (d->memory)
+    replayed = tg_replay_section(m, &d->program->sections[invocation->section], invocation->bases, d->memory,
+                                 limits, d->arena);
+  d->half = entry->half;
+  d->room = tg_section_next(m, replayed);
+  return config + replayed;
 }

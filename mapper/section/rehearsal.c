@@ -26,19 +26,25 @@ static void place_all(tg_compile *c, const tg_kernel *kernel) {
   for (int i = 0; i < tg_kernel_writes(kernel); i++) place(c, tg_kernel_written(kernel, i));
 }
 
-static double replay_all(const tg_program *program, const tg_rehearsal *rehearsal, tg_arena *arena) {
+static double replay_all(const tg_program *program, const tg_rehearsal *rehearsal, uint64_t room,
+                         tg_arena *arena) {
   const tg_params *m = &program->params;
   const uint64_t most = rehearsal->limit < 0x1p64 ? (uint64_t)rehearsal->limit : UINT64_MAX;
   const uint32_t steps = (uint32_t)tg_max(rehearsal->steps, STEPS_A_TILE * (int64_t)tg_tiles(m));
   tg_replay_memory *memory = tg_replay_memory_new(m, arena);
   uint64_t cycles = 0;
+  bool before = true; /* tg_section_is_half of it */
   for (uint32_t i = 0; i < program->invocation_count; i++) {
     const tg_invocation *invocation = &program->invocations[i];
     const tg_section *section = &program->sections[invocation->section];
+    bool half = tg_section_is_half(m, section);
+    uint64_t config = tg_config_cycles(m, tg_section_config_words(m, section), half && before ? room : 0);
     uint64_t replayed =
         tg_replay_section(m, section, invocation->bases, memory, (tg_replay_limits){most, steps}, arena);
     if (replayed > most) return TG_NEVER;
-    cycles += tg_section_config_cycles(m, section, NULL) + replayed + rehearsal->between;
+    cycles += config + replayed + rehearsal->between;
+    room = tg_section_next(m, replayed);
+    before = half;
   }
   return (double)cycles;
 }
@@ -56,7 +62,7 @@ double tg_rehearse_sections(const tg_compile *c, const tg_rehearsal *rehearsal) 
   quiet.program->tensors = c->program->tensors;
   quiet.program->tensor_count = c->program->tensor_count;
   if (!rehearsal->emit(&quiet, rehearsal->user) && !quiet.shortage.of)
-    cycles = replay_all(quiet.program, rehearsal, &arena);
+    cycles = replay_all(quiet.program, rehearsal, c->kernel_count > 1 ? UINT64_MAX : 0, &arena);
   tg_program_destroy(quiet.program);
   tg_arena_release(&arena);
   return cycles;

@@ -16,8 +16,9 @@ typedef struct tg_rehearsal {
   uint64_t between; /* cycles that each invocation takes besides */
 } tg_rehearsal;
 
-/* Cycles of the invocations one after the other, each with its section's configuration. TG_NEVER: they cannot be emitted, or
- * the replay of one takes longer than the limit. */
+/* Cycles of the invocations one after the other, each with what is left of its section's configuration, of the first one as
+ * behind another kernel's that runs long enough, if there are others. TG_NEVER: they cannot be emitted, or the replay of one
+ * takes longer than the limit. */
 double tg_rehearse_sections(const tg_compile *c, const tg_rehearsal *rehearsal);
 
 /* Those of a kernel before memory is planned, its tensors one behind the other: from the begin of its first section to that of

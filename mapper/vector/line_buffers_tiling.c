@@ -108,7 +108,6 @@ typedef struct search {
   tg_line_tiling
       apart[2]; /* the fastest ones that are finished so, if they say that they are: by `through` */
   uint32_t considered;
-  double configuration;               /* cycles that passes take there for their instructions and words */
   uint32_t words;                     /* of the results' microcode */
   words_of_totals totals[TG_STREAMS]; /* by positions of an iteration */
   tg_line_made_words made;
@@ -141,7 +140,7 @@ static bool is_slower(const search *s, const tg_line_tiling *t, double cycles_of
   if (s->found) least = s->best.cycles;
   if (t->apart && s->all.count)
     least = tg_min_double(least, TG_LINE_WORTH_A_REPLAY * s->all.tiling[0].cycles);
-  return least < TG_NEVER && s->configuration + rounds * cycles_of_block >= least;
+  return least < TG_NEVER && rounds * cycles_of_block >= least;
 }
 
 static void consider(search *s, tg_line_tiling t, const int *own_words) {
@@ -176,7 +175,7 @@ static void consider(search *s, tg_line_tiling t, const int *own_words) {
   if (is_slower(s, &t, tg_line_vop_cycles(m, s->k, &t, words))) return;
   tg_line_list_stages(m, s->k, &t, words, &stages);
   if (!fits(m, s->k, &t, &stages)) return;
-  t.cycles = s->c->options.any_tiling ? drawn : s->configuration + cycles_of(m, s->k, &t, &stages);
+  t.cycles = s->c->options.any_tiling ? drawn : cycles_of(m, s->k, &t, &stages);
   if (s->found && t.cycles >= s->best.cycles) return;
   s->best = t;
   s->found = true;
@@ -256,9 +255,6 @@ static void consider_unrolled(search *s, const tg_line_tiling *t) {
     tg_line_write_product(s->c, k, 1, true, &mc);
     if (!tg_mc_fits(&mc, s->c->m, words)) return;
   }
-  uint64_t bytes =
-      t->depth ? (tg_line_passes(k, t) + (t->apart > 0)) * TG_INSTR_BYTES + mc.words * sizeof(uint64_t) : 0;
-  s->configuration = (double)bytes / tg_flit_bytes(s->c->m);
   for (int through = 0; through < (t->apart && tg_line_goes_through_rows(k) ? 2 : 1); through++) {
     s->through = through;
     s->found = false;

@@ -16,6 +16,7 @@ enum {
 typedef struct packer {
   const tg_params *m;
   const tg_section *section;
+  uint32_t plane;
   tg_config_words *words; /* of the bus */
   tg_config_takers takers;
   const void *source[MOST_TAKERS];
@@ -94,8 +95,11 @@ static void add_instr(packer *p, uint32_t row, uint32_t position, tg_unit unit, 
 /* The first word of an instruction makes the others 0, so those that are need no word. */
 static void send_instr(packer *p, uint32_t unit, uint32_t slot) {
   for (uint32_t l = 0; l < INSTR_LANES; l += flit_lanes(p)) {
-    tg_config_word like = {
-        .kind = TG_CFG_INSTR, .unit = (uint8_t)unit, .slot = (uint8_t)slot, .lane = (uint16_t)l, .clear = !l};
+    tg_config_word like = {.kind = TG_CFG_INSTR,
+                           .unit = (uint8_t)unit,
+                           .slot = (uint8_t)(slot + p->plane * tg_config_half(p->m->queue_depth)),
+                           .lane = (uint16_t)l,
+                           .clear = !l};
     send_word(p, &like, l, !l);
   }
 }
@@ -132,6 +136,16 @@ static void pack_context_queues(packer *p, uint32_t first, uint32_t count) {
 
 /* ---- tables ---- */
 
+/* Of 4 bytes, in front of the half of a table that is written. */
+static uint32_t lanes_before(const packer *p, uint8_t kind) {
+  uint32_t lanes = kind == TG_CFG_WORD       ? 2 * tg_config_half(p->m->microcode_words)
+                   : kind == TG_CFG_CONSTANT ? TG_CONFIG_CONSTANTS
+                   : kind == TG_CFG_BASES    ? 2 * tg_config_half(TG_BASES)
+                   : kind == TG_CFG_KEYS     ? tg_config_half(TG_BASES)
+                                             : 0;
+  return p->plane * lanes;
+}
+
 /* Has the endpoint take the word from byte `begin` of a table of `bytes` bytes on, if it has it. */
 static void add_part(packer *p, uint32_t row, uint32_t position, const void *table, size_t bytes,
                      size_t begin) {
@@ -161,7 +175,7 @@ static void pack_tile_table(packer *p, table table, uint8_t kind, size_t most) {
                                           : m->semaphores;
       add_part(p, t / m->cols, t % m->cols + 1, data, bytes, begin);
     }
-    tg_config_word like = {.kind = kind, .lane = (uint16_t)(begin / 4)};
+    tg_config_word like = {.kind = kind, .lane = (uint16_t)(begin / 4 + lanes_before(p, kind))};
     send_word(p, &like, 0, table != SEMAPHORES); /* semaphores are 0 when a section's words begin */
   }
 }
@@ -178,11 +192,11 @@ static void pack_agcu_semaphores(packer *p, uint32_t first, uint32_t count) {
 }
 
 /* Entries of the base table up to the last one that a LOAD or STORE names, of the key table that a GEMM or VOP does. */
-static void count_entries(const packer *p, uint32_t *out_bases, uint32_t *out_keys) {
-  const tg_params *m = p->m;
+static void count_entries(const tg_params *m, const tg_section *section, uint32_t *out_bases,
+                          uint32_t *out_keys) {
   *out_bases = *out_keys = 0;
   for (uint32_t t = 0; t < tg_tiles(m); t++) {
-    const tg_tile_program *tile = &p->section->tiles[t];
+    const tg_tile_program *tile = &section->tiles[t];
     for (uint32_t i = 0; i < tile->mx.count; i++)
       if (tile->mx.instrs[i].common.op != TG_OP_sync && *out_keys <= tile->mx.instrs[i].mx.sr_key)
         *out_keys = (uint32_t)tile->mx.instrs[i].mx.sr_key + 1;
@@ -192,7 +206,7 @@ static void count_entries(const packer *p, uint32_t *out_bases, uint32_t *out_ke
   }
   for (uint32_t a = 0; a < tg_agcus(m); a++)
     for (uint32_t c = 0; c < m->agcu_contexts; c++) {
-      const tg_queue *queue = &p->section->agcus[a].contexts[c];
+      const tg_queue *queue = &section->agcus[a].contexts[c];
       for (uint32_t i = 0; i < queue->count; i++)
         if (queue->instrs[i].common.op != TG_OP_sync && *out_bases <= queue->instrs[i].agcu.base)
           *out_bases = (uint32_t)queue->instrs[i].agcu.base + 1;
@@ -205,7 +219,7 @@ static void pack_invocation_table(packer *p, uint8_t kind, const void *table, si
     begin_item(p);
     for (uint32_t r = 0; r < TG_CONFIG_LINES; r++)
       for (uint32_t c = 0; c < TG_CONFIG_LINES; c++) add_part(p, r, c, table, bytes, begin);
-    tg_config_word like = {.kind = kind, .lane = (uint16_t)(begin / 4)};
+    tg_config_word like = {.kind = kind, .lane = (uint16_t)(begin / 4 + lanes_before(p, kind))};
     send_word(p, &like, 0, true);
   }
 }
@@ -220,15 +234,16 @@ static void pack_agcus(packer *p, uint32_t first, uint32_t count, const uint64_t
 }
 
 void tg_config_pack(const tg_params *params, const tg_section *section, const uint64_t bases[TG_BASES],
-                    const uint32_t keys[TG_BASES], tg_config *config) {
+                    const uint32_t keys[TG_BASES], int plane, tg_config *config) {
   static const uint32_t none[TG_BASES];
   packer *p = calloc(1, sizeof *p);
   if (!p) tg_die("out of memory");
   p->m = params;
   p->section = section;
+  p->plane = (uint32_t)plane;
   p->words = &config->west;
   uint32_t base_count, key_count;
-  count_entries(p, &base_count, &key_count);
+  count_entries(params, section, &base_count, &key_count);
   pack_tile_queues(p);
   pack_tile_table(p, MICROCODE, TG_CFG_WORD, 8u * params->microcode_words);
   pack_tile_table(p, CONSTANTS, TG_CFG_CONSTANT, 4u * params->vx_constants);
@@ -240,12 +255,31 @@ void tg_config_pack(const tg_params *params, const tg_section *section, const ui
   free(p);
 }
 
-uint64_t tg_section_config_cycles(const tg_params *params, const tg_section *section, uint64_t *out_words) {
+bool tg_section_is_half(const tg_params *params, const tg_section *section) {
+  uint32_t slots = tg_config_half(params->queue_depth), words = tg_config_half(params->microcode_words),
+           bases, keys;
+  count_entries(params, section, &bases, &keys);
+  if (bases > tg_config_half(TG_BASES) || keys > tg_config_half(TG_BASES)) return false;
+  for (uint32_t t = 0; t < tg_tiles(params); t++) {
+    const tg_tile_program *tile = &section->tiles[t];
+    if (tile->mx.count > slots || tile->vx.count > slots || tile->tx.count > slots ||
+        tile->word_count > words)
+      return false;
+  }
+  for (uint32_t a = 0; a < tg_agcus(params); a++)
+    for (uint32_t c = 0; c < params->agcu_contexts; c++)
+      if (section->agcus[a].contexts[c].count > slots) return false;
+  return true;
+}
+
+uint64_t tg_section_config_words(const tg_params *params, const tg_section *section) {
   tg_config config = {0};
-  tg_config_pack(params, section, NULL, NULL, &config);
-  uint64_t words = config.west.count > config.north.count ? config.west.count : config.north.count;
-  if (out_words) *out_words = words;
+  tg_config_pack(params, section, NULL, NULL, 0, &config);
+  return config.west.count > config.north.count ? config.west.count : config.north.count;
+}
+
+uint64_t tg_config_cycles(const tg_params *params, uint64_t words, uint64_t room) {
   /* The reset goes behind the words, and walks are begun from there on. */
   uint64_t least = tg_control_distance(params) + TG_WALK_LEAD;
-  return words + (params->config_cycles < least ? least : params->config_cycles);
+  return (words > room ? words - room : 0) + (params->config_cycles < least ? least : params->config_cycles);
 }

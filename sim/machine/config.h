@@ -10,9 +10,10 @@ extern "C" {
 #endif
 
 enum {
-  TG_CONFIG_NORTH = 16, /* the row of the north AGCUs in a mask of rows */
-  TG_CONFIG_LINES = 17, /* bits of a mask of rows, or of positions */
-  TG_CONFIG_LANES = 16, /* of 4 bytes each in the longest flit */
+  TG_CONFIG_NORTH = 16,     /* the row of the north AGCUs in a mask of rows */
+  TG_CONFIG_LINES = 17,     /* bits of a mask of rows, or of positions */
+  TG_CONFIG_LANES = 16,     /* of 4 bytes each in the longest flit */
+  TG_CONFIG_CONSTANTS = 64, /* from a section's constants to those of the next one */
 };
 
 /* A word of a flit's width. Those take it whose row and whose position of the row are in the masks; in the row of the north AGCUs
@@ -40,13 +41,28 @@ typedef struct tg_config {
   tg_config_words west, north;
 } tg_config;
 
-/* Appends what a section is loaded with. The tables of an invocation: NULL when words are counted. */
-void tg_config_pack(const tg_params *params, const tg_section *section, const uint64_t bases[TG_BASES],
-                    const uint32_t keys[TG_BASES], tg_config *config);
+/* Entries of each half of a memory of the configuration (a queue, microcode, bases, keys) that has `entries`, at least 2: a power of two, so that one bit of an address tells them apart. */
+static inline uint32_t tg_config_half(uint32_t entries) {
+  uint32_t half = 1;
+  while (4 * half <= entries) half *= 2;
+  return half;
+}
 
-/* Cycles of configuration before the section's first issue, and words among them, of the longer of the two buses: one a cycle, from
- * the first cycle on. out_words: may be NULL. */
-uint64_t tg_section_config_cycles(const tg_params *params, const tg_section *section, uint64_t *out_words);
+/* Does it take half of each memory of the configuration at most, but of constants, for which there are two? While one such section
+ * runs the words of another one leave, to the other halves. */
+bool tg_section_is_half(const tg_params *params, const tg_section *section);
+
+/* Appends what a section is loaded with. The tables of an invocation: NULL when words are counted. `plane`: 1 if the section is
+ * written to the second halves, in which it then has room. */
+void tg_config_pack(const tg_params *params, const tg_section *section, const uint64_t bases[TG_BASES],
+                    const uint32_t keys[TG_BASES], int plane, tg_config *config);
+
+/* Words that a section is loaded with, of the longer of the two buses: one leaves a cycle. */
+uint64_t tg_section_config_words(const tg_params *params, const tg_section *section);
+
+/* Cycles from the begin of a section of so many words to its first issue. They leave from the first possible issue of the section
+ * before on, which is `room` cycles before this one begins; 0: there is none, or one of both takes more than half of a memory. */
+uint64_t tg_config_cycles(const tg_params *params, uint64_t words, uint64_t room);
 
 /* For config.c: endpoints that take a word at one place. */
 typedef struct tg_config_takers {

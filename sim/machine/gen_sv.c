@@ -1,5 +1,6 @@
 /* gen_sv [ARCH] [KEY=VALUE ...]: writes tegula_pkg.sv, the machine's tables as a SystemVerilog package, to
  * stdout. */
+#include "sim/machine/config.h"
 #include "sim/machine/isa.h"
 #include "sim/machine/walk.h"
 
@@ -31,6 +32,10 @@ static void print_parameters(const tg_params *m) {
       "  localparam int unsigned BankRows = %u;\n  localparam int unsigned AccRows = %u;  // of each half\n",
       tg_bank_rows(m), tg_acc_rows(m));
   printf("  localparam int unsigned StoreRows = %u;  // store memory of an AGCU\n", tg_store_rows(m));
+  printf("  // Entries of half a queue and of half the other memories of the configuration\n"
+         "  localparam int unsigned QueueHalf = %u;\n  localparam int unsigned MicrocodeHalf = %u;\n"
+         "  localparam int unsigned TableHalf = %u;\n",
+         tg_config_half(m->queue_depth), tg_config_half(m->microcode_words), tg_config_half(TG_BASES));
   printf("  localparam int unsigned AtomCycles = %u;\n", tg_atom_cycles(m));
   printf("  localparam int unsigned Lanes = %u;  // of the vector unit\n  localparam int unsigned FlitBits = "
          "%u;\n\n",

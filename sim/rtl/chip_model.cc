@@ -123,16 +123,19 @@ public:
 #endif
   }
 
-  void start(const tg_config &config, uint64_t config_words, uint64_t config_cycles) override {
-    config_ = &config;
-    sent_ = 0;
-    top_.config_words_i = (uint32_t)config_words;
-    top_.config_cycles_i = config_cycles;
+  uint64_t start(const tg_config &config, int plane, const tg_config *next, uint64_t lead) override {
+    words_ = ahead_.config == &config ? ahead_ : Words{&config, 0};
+    ahead_ = {next, 0};
+    uint64_t left = words_.left();
+    top_.config_words_i = (uint32_t)left;
+    top_.config_cycles_i = left + lead;
+    top_.config_plane_i = (uint8_t)plane;
     top_.start_i = 1;
     step();
     top_.start_i = 0;
     put_words();
     step();
+    return left + lead;
   }
 
   void clock(uint32_t ready) override {
@@ -213,6 +216,13 @@ public:
   }
 
 private:
+  /* Words of a section, and how many of them have left. */
+  struct Words {
+    const tg_config *config;
+    size_t sent;
+    size_t left() const { return config ? std::max(config->west.count, config->north.count) - sent : 0; }
+  };
+
   template <class Port> static uint64_t mask(const Port &port, uint32_t word, uint32_t size) {
     return bits(port, word * 64, std::min(64u, size - word * 64));
   }
@@ -221,14 +231,15 @@ private:
   /* The words of the next cycle. */
   void put_words() {
     top_.word_valid_i = 0;
-    if (!config_ || sent_ >= std::max(config_->west.count, config_->north.count)) return;
-    put_word(config_->west, 0);
-    put_word(config_->north, 1);
-    sent_++;
+    Words *words = words_.left() ? &words_ : top_.room_o ? &ahead_ : nullptr;
+    if (!words || !words->left()) return;
+    put_word(words->config->west, words->sent, 0);
+    put_word(words->config->north, words->sent, 1);
+    words->sent++;
   }
-  void put_word(const tg_config_words &line, uint32_t number) {
-    if (sent_ >= line.count) return;
-    const tg_config_word &word = line.words[sent_];
+  void put_word(const tg_config_words &line, size_t index, uint32_t number) {
+    if (index >= line.count) return;
+    const tg_config_word &word = line.words[index];
     uint32_t place = word.lane | (uint32_t)word.slot << 11 | (uint32_t)word.unit << 19 |
                      (uint32_t)word.kind << 22 | (uint32_t)word.clear << 25 | (uint32_t)word.scatter << 26 |
                      (uint32_t)word.by_row << 27;
@@ -284,8 +295,7 @@ private:
 
   const uint32_t p_, tiles_, agcus_, contexts_ /* of all AGCUs */, semaphores_;
   tg_actions actions_ = {};
-  const tg_config *config_ = nullptr; /* of the section that runs */
-  size_t sent_ = 0;                   /* words of each of its lines, or the end of one */
+  Words words_ = {}, ahead_ = {}; /* of the section that runs, and of the next one */
   VerilatedContext context_;
   TG_MODEL top_;
 #if TG_TRACED

@@ -33,8 +33,11 @@ class ChipModel {
 public:
   virtual ~ChipModel() = default;
 
-  /* A section begins in cycle(); its words, which have to stay until they are sent, go with the cycles that follow. */
-  virtual void start(const tg_config &config, uint64_t config_words, uint64_t config_cycles) = 0;
+  /* A section begins in cycle(). Its words that have not left yet go with the cycles that follow, and when its units may issue,
+   * those of the next section (null: they wait), which then has to be the next one's `config`. Both have to stay until they
+   * have left. `plane`: that they are packed for. `lead`: cycles from behind the last word to the first issue. Returns the cycles
+   * to the first issue. */
+  virtual uint64_t start(const tg_config &config, int plane, const tg_config *next, uint64_t lead) = 0;
   virtual void clock(uint32_t ready) = 0; /* ready: AGCUs whose piece the memory takes in the next cycle */
   virtual void read_data(uint32_t agcu, const void *bytes) = 0; /* 8P bytes of a piece, for this cycle */
 

@@ -59,7 +59,14 @@ public:
   tg_status run(tg_dram *dram, const tg_run_options &options, tg_run_result *result, tg_diag *diag);
 
 private:
-  tg_config pack(const tg_invocation &invocation, const tg_run_options &options, tg_arena *arena) const;
+  /* What an invocation is loaded with. */
+  struct Words {
+    tg_arena arena;
+    tg_config config;
+    int plane;
+    bool half; /* tg_section_is_half */
+  };
+  void pack(uint32_t invocation, const tg_run_options &options, const Words *before, Words *out) const;
   tg_status run_section(uint32_t invocation, const tg_run_options &options, Memory &memory,
                         Recorder &recorder, tg_diag *diag);
   tg_status report(const char *what, uint32_t invocation, tg_diag *diag) const;
@@ -70,15 +77,18 @@ private:
   std::unique_ptr<ChipModel> chip_;
 };
 
-/* What an invocation is loaded with; on the arena. */
-tg_config Engine::pack(const tg_invocation &invocation, const tg_run_options &options,
-                       tg_arena *arena) const {
+/* Those of the invocation before, which is null for the first one, may be in use. */
+void Engine::pack(uint32_t number, const tg_run_options &options, const Words *before, Words *out) const {
+  const tg_invocation &invocation = program_.invocations[number];
+  const tg_section &section = program_.sections[invocation.section];
   uint32_t keys[TG_BASES];
   for (int k = 0; k < TG_BASES; k++) keys[k] = tg_sr_key(options.seed, options.step, invocation.key_nodes[k]);
-  tg_config config = {};
-  config.west.arena = config.north.arena = arena;
-  tg_config_pack(&program_.params, &program_.sections[invocation.section], invocation.bases, keys, &config);
-  return config;
+  tg_arena_release(&out->arena);
+  out->config = {};
+  out->config.west.arena = out->config.north.arena = &out->arena;
+  out->half = tg_section_is_half(&program_.params, &section);
+  out->plane = before && before->half && out->half && !before->plane;
+  tg_config_pack(&program_.params, &section, invocation.bases, keys, out->plane, &out->config);
 }
 
 tg_status Engine::report(const char *what, uint32_t invocation, tg_diag *diag) const {
@@ -136,27 +146,31 @@ tg_status Engine::run(tg_dram *dram, const tg_run_options &options, tg_run_resul
   result->sections = (tg_section_time *)malloc(bytes ? bytes : 1);
   if (!result->sections) tg_die("out of memory");
   tg_status status = TG_OK;
-  for (uint32_t i = 0; i < program_.invocation_count && !status; i++) {
+  const uint32_t count = program_.invocation_count;
+  Words words[2] = {}; /* of even and odd invocations: one runs, those of the other leave */
+  if (count) pack(0, options, nullptr, &words[0]);
+  for (uint32_t i = 0; i < count && !status; i++) {
     if (!tg_run_proceeds(&options, i)) {
       status = report("the caller ended the run", i, diag);
       break;
     }
-    const tg_invocation &invocation = program_.invocations[i];
-    const tg_section &section = program_.sections[invocation.section];
-    tg_arena arena = {};
-    tg_config words = pack(invocation, options, &arena);
-    uint64_t word_count;
+    const Words &own = words[i % 2];
+    Words &next = words[(i + 1) % 2];
+    bool ahead = false;
+    if (i + 1 < count) {
+      pack(i + 1, options, &own, &next);
+      ahead = own.half && next.half;
+    }
     tg_section_time *time = &result->sections[i];
     time->begin = chip_->cycle();
-    time->config = tg_section_config_cycles(&program_.params, &section, &word_count);
+    const tg_actions before = chip_->actions();
+    time->config = chip_->start(own.config, own.plane, ahead ? &next.config : nullptr,
+                                tg_config_cycles(&program_.params, 0, 0));
     recorder.begin(i);
     if (options.observer) options.observer->begin(options.observer->user, i, time->begin, time->config);
-    const tg_actions before = chip_->actions();
     time->dram_read = dram->read;
     time->dram_written = dram->written;
-    chip_->start(words, word_count, time->config);
     status = run_section(i, options, memory, recorder, diag);
-    tg_arena_release(&arena);
     time->end = chip_->cycle() - tg_section_next(&program_.params, 0);
     time->dram = memory.count(chip_->cycle());
     time->dram_read = dram->read - time->dram_read;
@@ -164,9 +178,9 @@ tg_status Engine::run(tg_dram *dram, const tg_run_options &options, tg_run_resul
     for (int a = 0; a < TG_ACTIONS; a++) time->actions.count[a] = chip_->actions().count[a] - before.count[a];
     if (!status) recorder.end(time->end);
   }
+  for (Words &own : words) tg_arena_release(&own.arena);
   result->cycles = chip_->cycle();
-  if (program_.invocation_count && !status)
-    result->cycles = memory.finish(result->cycles, &result->sections[program_.invocation_count - 1].dram);
+  if (count && !status) result->cycles = memory.finish(result->cycles, &result->sections[count - 1].dram);
   chip_.reset();
   if (status) {
     tg_run_result_release(result);

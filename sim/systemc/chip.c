@@ -139,7 +139,12 @@ static void set_machine(tg_chip *chip, const tg_section *section) {
 
 static void section_begin(tg_chip *chip) {
   const tg_section *section = &chip->program->sections[chip->program->invocations[chip->invocation].section];
-  uint64_t config = tg_section_config_cycles(chip->m, section, NULL), first_issue = chip->begin + config;
+  const tg_section_time *before = chip->invocation ? &chip->sections[chip->invocation - 1] : NULL;
+  bool half = tg_section_is_half(chip->m, section);
+  uint64_t room = before && half && chip->half ? chip->begin - (before->begin + before->config) : 0;
+  uint64_t config = tg_config_cycles(chip->m, tg_section_config_words(chip->m, section), room);
+  uint64_t first_issue = chip->begin + config;
+  chip->half = half;
   chip->waiting = false;
   chip->sections[chip->invocation] = (tg_section_time){.begin = chip->begin, .config = config};
   chip->actions = &chip->sections[chip->invocation].actions;

@@ -243,6 +243,7 @@ typedef struct tg_chip {
   uint32_t invocation;
   uint32_t open;     /* units with instructions left, and instructions whose end is not known */
   uint64_t begin;    /* cycle when the invocation begins, or began */
+  bool half;         /* tg_section_is_half of the section that runs */
   uint64_t last_end; /* E so far */
   bool waiting;      /* for `begin` */
   bool ended;        /* ... because an invocation ended */

@@ -52,7 +52,7 @@ static double replayed(const tg_graph *graph, const tg_params *params, tg_arena 
   double cycles = 0;
   for (uint32_t i = 0; i < program->invocation_count; i++) {
     const tg_section *section = &program->sections[program->invocations[i].section];
-    cycles += (double)(tg_section_config_cycles(params, section, NULL) +
+    cycles += (double)(tg_config_cycles(params, tg_section_config_words(params, section), UINT64_MAX) +
                        tg_replay_section(params, section, program->invocations[i].bases, NULL, none, arena));
   }
   tg_program_destroy(program);

@@ -1,9 +1,10 @@
 // The sequencer of a unit: it issues the instructions of its queue in the order of SystemC's, each with its loop indices and
 // posts, never while a semaphore that it takes is zero; the counters stay in the program. The decisions are those that the
-// rules in C make (decisions, from truth_tables.c). The queue is written by words, and by lanes of them, at any time but a start's. Four instructions, eight semaphores, loops of up to
-// three iterations.
+// rules in C make (decisions, from truth_tables.c). The queue is written by words, and by lanes of them, at any time but a start's.
+// Its sections begin at the first slot, or all of them at the second half. Four instructions, eight semaphores, loops of up to three
+// iterations.
 // modules: sequencer
-// constants: QueueDepth=4 Semaphores=8
+// constants: QueueDepth=4 QueueHalf=2 Semaphores=8
 // initial: zero (nothing reads a slot of the queue that is not written)
 // planted: sequencer.sv: (need_q & ~nonzero_i) == '0 => (need_q & ~nonzero_i) != '1
 // planted: sequencer.sv: (!in.wait_first[i] || idx_d[2] == 20'd0) => (!in.wait_first[i] || idx_q[2] == 20'd0)
@@ -13,11 +14,14 @@
 // planted: sequencer.sv: if (common.post_last[i] && !ends_inner) => if (common.post_last[i] && ends_inner)
 // planted: sequencer.sv: assign finished_o = pc_q == length_q; => assign finished_o = pc_q > length_q;
 // planted: sequencer.sv: if (!cfg_i.clear) row[Bits-1:0] => row[Bits-1:0]
-// planted: sequencer.sv: length_q <= written_q; => length_q <= written_q | 9'd1;
+// planted: sequencer.sv: length_q <= plane_i && => length_q <= (plane_i ? 9'd0 : 9'd1) | plane_i &&
+// planted: sequencer.sv: written_q - 9'(tegula_pkg::QueueHalf) => written_q
+// planted: sequencer.sv: (plane_i ? SlotW'(tegula_pkg::QueueHalf) : '0)]; => '0];
 module prove_sequencer (
   input logic clk_i,
   input logic start_i,
   input logic run_i,
+  input logic plane_i,
   input logic cfg_valid_i,
   input logic cfg_clear_i,
   input logic cfg_high_i,
@@ -43,7 +47,9 @@ module prove_sequencer (
       if (write && cfg_clear_i) written_q <= written_q | (4'd1 << cfg_slot_i[1:0]);
     end
   end
-  assign start = start_i && written_q == '1;
+  assign start = start_i && written_q == '1 && (!plane_q || next_q == '0 || next_q > 9'd2);
+  logic plane_q;  // as drawn at the beginning
+  always_ff @(posedge clk_i) if (!rst_nq) plane_q <= plane_i;
   assign run = run_i && started_q && !start;
   assign write = cfg_valid_i && !start && (cfg_clear_i || written_q[cfg_slot_i[1:0]]);
   tegula_pkg::common_instr_t drawn, written;
@@ -52,7 +58,7 @@ module prove_sequencer (
   always_comb begin
     written = drawn;
     for (int l = 0; l < 3; l++) begin
-      written.loop_begin[l] = {6'd0, drawn.loop_begin[l][1:0] & cfg_slot_i[1:0]};
+      written.loop_begin[l] = {6'd0, drawn.loop_begin[l][1:0] & {cfg_slot_i[1] ^ plane_q, cfg_slot_i[0]}};
       written.loop_count[l] = {18'd0, drawn.loop_count[l][1:0]};
     end
     for (int i = 0; i < 4; i++) written.wait_sem[i] = {7'd0, drawn.wait_sem[i][2:0]};
@@ -79,7 +85,7 @@ module prove_sequencer (
   logic [59:0] idx;
   logic [67:0] posts;
   sequencer u_sequencer (
-    .clk_i, .rst_ni(rst_nq), .start_i(start), .run_i(run),
+    .clk_i, .rst_ni(rst_nq), .start_i(start), .run_i(run), .plane_i(plane_q),
     .cfg_i({write, 6'd0, 6'd0, cfg_slot_i[1:0], cfg_clear_i, 10'd0, cfg_high_i, cfg_enable_i}),
     .cfg_data_i(cfg_high_i ? drawn_lanes[255:128] : drawn_lanes[127:0]),
     .defect_i(8'd0), .nonzero_i, .need_o(need), .head_valid_o(head_valid), .head_o(head), .idx_o(idx), .rot_o(rot),
@@ -92,6 +98,8 @@ module prove_sequencer (
   logic [8:0] length_q, next_q, pc_q, pc_d;
   logic [5:0] idx_q, idx_d;  // two bits a level
   logic [7:0] step;
+  logic [1:0] at;
+  assign at = {pc_d[1] ^ plane_q, pc_d[0]};
   tegula_pkg::common_instr_t in;
   assign in = instruction_q;
   assign step = decisions::sequencer_step({idx_q, in.loop_count[2][1:0], in.loop_count[1][1:0], in.loop_count[0][1:0]});
@@ -107,13 +115,13 @@ module prove_sequencer (
     if (write && cfg_slot_i[1:0] == 2'd2) slot2_q <= after[234:0];
     if (write && cfg_slot_i[1:0] == 2'd3) slot3_q <= after[234:0];
     if (start || issue) begin
-      instruction_q <= pc_d[1:0] == 2'd0 ? slot0_q : pc_d[1:0] == 2'd1 ? slot1_q : pc_d[1:0] == 2'd2 ? slot2_q : slot3_q;
+      instruction_q <= at == 2'd0 ? slot0_q : at == 2'd1 ? slot1_q : at == 2'd2 ? slot2_q : slot3_q;
     end
   end
   always_ff @(posedge clk_i or negedge rst_nq) begin
     if (!rst_nq) {length_q, next_q, pc_q, idx_q} <= '0;
     else begin
-      if (start) {length_q, next_q} <= {next_q, 9'd0};
+      if (start) {length_q, next_q} <= {plane_q && next_q != '0 ? next_q - 9'd2 : next_q, 9'd0};
       else if (write) next_q <= {7'd0, cfg_slot_i[1:0]} + 9'd1;
       if (start || issue) {pc_q, idx_q} <= {pc_d, idx_d};
     end

@@ -78,7 +78,7 @@ typedef struct tg_mx_pins {
 extern const tg_dut_ops tg_dut_mx_tiny, tg_dut_mx_odd; /* P = 4, L = 4 and P = 2, L = 5, 11 banks */
 
 typedef struct tg_vx_pins {
-  uint8_t cfg_valid, cfg_kind;
+  uint8_t plane, cfg_valid, cfg_kind;
   uint16_t cfg_part, cfg_enable; /* flit, and lanes of 4 bytes of it */
   uint32_t cfg_data[4];
   uint8_t head_valid;

@@ -33,7 +33,7 @@ BLOCKS = {
     "agcu_store": ([], ["fault_o"], {}),
     "scratchpad": (["scratchpad_bank"], ["fault_o"], {"BankRows": 4, "Banks": 3}),
     "tx": (["row_walk", "burst_source"], ["issue_o", "end_o", "idle_for_sync_o", "read_o", "req_o"], {}),
-    "section_control": ([], ["load_o", "reset_o", "run_o", "done_o", "cycle_o"], {}),
+    "section_control": ([], ["load_o", "room_o", "reset_o", "run_o", "done_o", "cycle_o"], {}),
     "mx_stream": (["mx_pkg"], ["a_valid_o", "turn_out_o"], {}),
     "mx_streamed": (["mx_pkg", "fabric_pkg"], ["a_req_o", "turn_in_o"], {}),
     "mx_stationary": (["mx_pkg", "fabric_pkg"], ["b_req_o"], {}),

@@ -8,6 +8,7 @@ template <typename Visitor, typename Model> static void ports(Visitor &v, Model 
   uint32_t address[TG_STREAMS / 2];
   for (int i = 0; i < TG_STREAMS / 2; i++)
     address[i] = p.address[2 * i] | (uint32_t)p.address[2 * i + 1] << 16;
+  v.in("plane_i", model.plane_i, p.plane);
   v.in("cfg_i", model.cfg_i,
        (uint32_t)p.cfg_valid << (26 + kLanes) | (uint32_t)p.cfg_kind << (23 + kLanes) |
            (uint32_t)p.cfg_part << kLanes | p.cfg_enable);

@@ -1,6 +1,7 @@
 /* The vector unit alone: random microprograms over random streams against the scalar reference, with the
  * cycles of issue and end and the windows of ownership. */
 #include "sim/functional/exec.h"
+#include "sim/machine/config.h"
 #include "sim/machine/numerics.h"
 #include "tests/harness.h"
 #include "tests/rtl/duts.h"
@@ -61,6 +62,12 @@ static void random_microcode(bench *b) {
   for (uint32_t i = 0; i < m->vx_constants; i++) b->state->tiles[0].constants[i] = tg_draw_f32(&b->random);
 }
 
+/* Where a lane of the tables is, or is not, by plane. */
+static uint32_t lane_of(const bench *b, uint8_t plane, uint8_t kind, uint32_t lane) {
+  if (!plane) return lane;
+  return kind == TG_CFG_WORD ? lane ^ 2 * tg_config_half(b->state->params.microcode_words) : lane + 64;
+}
+
 /* Writes lanes of the flit that holds lane `lane`, the first of which is `lane`, or none of them. */
 static void write_lanes(bench *b, bool valid, uint8_t kind, uint32_t lane, uint32_t count,
                         const uint32_t *values) {
@@ -77,28 +84,32 @@ static void write_lanes(bench *b, bool valid, uint8_t kind, uint32_t lane, uint3
 }
 
 /* Whole flits of a table, the last one shorter, and every third one by its lanes. */
-static void write_table(bench *b, uint8_t kind, const uint32_t *values, uint32_t lanes) {
+static void write_table(bench *b, uint8_t plane, uint8_t kind, const uint32_t *values, uint32_t lanes) {
   uint32_t p = b->state->params.p;
   for (uint32_t l = 0; l < lanes; l += p) {
     uint32_t count = lanes - l < p ? lanes - l : p;
     if (l / p % 3 != 2)
-      write_lanes(b, true, kind, l, count, values + l);
+      write_lanes(b, true, kind, lane_of(b, plane, kind, l), count, values + l);
     else
-      for (uint32_t i = 0; i < count; i++) write_lanes(b, true, kind, l + i, 1, values + l + i);
+      for (uint32_t i = 0; i < count; i++)
+        write_lanes(b, true, kind, lane_of(b, plane, kind, l + i), 1, values + l + i);
   }
 }
 
-/* Then writes that must not arrive: past the end of each memory, of other kinds, and without being valid. */
+/* The constants are of one plane or the other, and the halves of the microcode change places with it. Then writes that must not
+ * arrive: of constants of the other plane, past the end of each memory, of other kinds, and without being valid. */
 static void configure(bench *b) {
   const tg_params *m = &b->state->params;
   uint32_t *halves = calloc(2 * m->microcode_words, sizeof *halves);
   for (uint32_t i = 0; i < 2 * m->microcode_words; i++)
     halves[i] = (uint32_t)(b->words[i / 2] >> 32 * (i % 2));
-  write_table(b, TG_CFG_WORD, halves, 2 * m->microcode_words);
-  write_table(b, TG_CFG_CONSTANT, b->state->tiles[0].constants, m->vx_constants);
+  b->pins.plane ^= 1;
+  write_table(b, b->pins.plane, TG_CFG_WORD, halves, 2 * m->microcode_words);
+  write_table(b, b->pins.plane, TG_CFG_CONSTANT, b->state->tiles[0].constants, m->vx_constants);
+  write_table(b, !b->pins.plane, TG_CFG_CONSTANT, halves, m->vx_constants);
   free(halves);
   for (uint8_t kind = 0; kind < TG_CFG_COUNT; kind++) {
-    uint32_t n = kind == TG_CFG_CONSTANT ? m->vx_constants : kind == TG_CFG_WORD ? 2 * m->microcode_words : 0;
+    uint32_t n = kind == TG_CFG_CONSTANT ? 128 : kind == TG_CFG_WORD ? 2 * m->microcode_words : 0;
     for (uint32_t i = 0; i < 8; i++) {
       uint32_t wrong = ~0u;
       write_lanes(b, true, kind, n + i, 1, &wrong);

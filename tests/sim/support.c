@@ -60,8 +60,8 @@ static uint32_t longest_queue(const tg_params *m, const tg_section *section) {
 void tg_test_settle(tg_program *program) {
   tg_params *m = &program->params;
   if (!program->section_count || m->config_cycles) return;
-  uint64_t words, wanted = 32 + 16 * longest_queue(m, program->sections);
-  tg_section_config_cycles(m, program->sections, &words);
+  uint64_t wanted = 32 + 16 * longest_queue(m, program->sections);
+  uint64_t words = tg_section_config_words(m, program->sections);
   m->config_cycles = words < wanted ? (uint32_t)(wanted - words) : 0;
 }
 

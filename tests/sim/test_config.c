@@ -8,9 +8,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { LANES = 128, SLOTS = 4, TABLE = 64 };
+enum { LANES = 128, SLOTS = 4, TABLE = 1024 };
 
-/* What an endpoint holds: a tile has 3 queues, an AGCU its contexts. */
+/* What an endpoint holds of the section: a tile has 3 queues, an AGCU its contexts. */
 typedef struct endpoint {
   uint32_t queue[8][SLOTS][LANES], length[8];
   uint32_t table[TG_CFG_COUNT][TABLE];
@@ -122,9 +122,23 @@ static endpoint *at(endpoint *endpoints, const tg_params *m, uint32_t row, uint3
   return &endpoints[position ? row * m->cols + position - 1 : tg_tiles(m) + row];
 }
 
-static void take(endpoint *e, const tg_params *m, const tg_config_word *w, uint32_t row, uint32_t position) {
-  uint32_t *lanes = w->kind == TG_CFG_INSTR ? e->queue[w->unit][w->slot] : e->table[w->kind];
-  if (w->kind == TG_CFG_INSTR) e->length[w->unit] = w->slot + 1u;
+/* Where the second plane begins: in slots of a queue, else in lanes. */
+static uint32_t plane_of(const tg_params *m, uint8_t kind) {
+  switch (kind) {
+  case TG_CFG_INSTR: return tg_config_half(m->queue_depth);
+  case TG_CFG_WORD: return 2 * tg_config_half(m->microcode_words);
+  case TG_CFG_CONSTANT: return 64;
+  case TG_CFG_BASES: return 32;
+  case TG_CFG_KEYS: return 16;
+  default: return 0;
+  }
+}
+
+static void take(endpoint *e, const tg_params *m, const tg_config_word *w, uint32_t row, uint32_t position,
+                 int plane) {
+  uint32_t before = plane ? plane_of(m, w->kind) : 0, slot = w->slot - before,
+           *lanes = w->kind == TG_CFG_INSTR ? e->queue[w->unit][slot] : e->table[w->kind] - before;
+  if (w->kind == TG_CFG_INSTR) e->length[w->unit] = slot + 1u;
   if (w->clear) memset(lanes, 0, LANES * sizeof *lanes);
   if (w->scatter)
     lanes[w->lane] = w->data[(w->by_row ? row : position ? position - 1 : 0) % m->p];
@@ -132,14 +146,16 @@ static void take(endpoint *e, const tg_params *m, const tg_config_word *w, uint3
     memcpy(lanes + w->lane, w->data, tg_flit_bytes(m));
 }
 
-static void send(endpoint *endpoints, const tg_params *m, const tg_config_words *words, bool north) {
+static void send(endpoint *endpoints, const tg_params *m, const tg_config_words *words, bool north,
+                 int plane) {
   for (size_t i = 0; i < words->count; i++)
     for (uint32_t row = 0; row < TG_CONFIG_LINES; row++)
       for (uint32_t position = 0; position < TG_CONFIG_LINES; position++) {
         const tg_config_word *w = &words->words[i];
         endpoint *e = at(endpoints, m, row, position);
         bool on_line = (row == TG_CONFIG_NORTH) == north;
-        if (e && on_line && w->rows >> row & 1 && w->positions >> position & 1) take(e, m, w, row, position);
+        if (e && on_line && w->rows >> row & 1 && w->positions >> position & 1)
+          take(e, m, w, row, position, plane);
       }
 }
 
@@ -203,23 +219,27 @@ static void random_section(const char *const *settings, uint64_t seed) {
   tg_section *section = tg_program_add_section(program, "s");
   random_queues(program, section, seed);
   random_tables(program, section, seed);
-  uint64_t bases[TG_BASES], words;
+  uint64_t bases[TG_BASES];
   uint32_t keys[TG_BASES];
   for (int i = 0; i < TG_BASES; i++) {
     bases[i] = (uint64_t)draw(1 << 20) << 20;
     keys[i] = draw(1 << 20);
   }
+  uint64_t words = tg_section_config_words(&params, section);
   tg_arena arena = {0};
-  tg_config config = {.west.arena = &arena, .north.arena = &arena};
-  tg_config_pack(&params, section, bases, keys, &config);
-  endpoint *endpoints = calloc(tg_tiles(&params) + tg_agcus(&params), sizeof *endpoints);
-  send(endpoints, &params, &config.west, false);
-  send(endpoints, &params, &config.north, true);
-  expect_all(endpoints, program, section, bases, keys);
-  uint64_t cycles = tg_section_config_cycles(&params, section, &words);
-  EXPECT_EQ(words, config.west.count > config.north.count ? config.west.count : config.north.count);
-  EXPECT_EQ(cycles, words + 64);
-  free(endpoints);
+  for (int plane = 0; plane <= tg_section_is_half(&params, section); plane++) {
+    tg_config config = {.west.arena = &arena, .north.arena = &arena};
+    tg_config_pack(&params, section, bases, keys, plane, &config);
+    endpoint *endpoints = calloc(tg_tiles(&params) + tg_agcus(&params), sizeof *endpoints);
+    send(endpoints, &params, &config.west, false, plane);
+    send(endpoints, &params, &config.north, true, plane);
+    expect_all(endpoints, program, section, bases, keys);
+    EXPECT_EQ(words, config.west.count > config.north.count ? config.west.count : config.north.count);
+    free(endpoints);
+  }
+  EXPECT_EQ(tg_config_cycles(&params, words, 0), words + 64);
+  EXPECT_EQ(tg_config_cycles(&params, words, 1), words + 63);
+  EXPECT_EQ(tg_config_cycles(&params, words, words + 1), 64);
   tg_arena_release(&arena);
   tg_program_destroy(program);
 }
@@ -236,4 +256,41 @@ TG_TEST(config, takers_have_what_the_section_gives) {
   };
   for (size_t a = 0; a < sizeof arrays / sizeof *arrays; a++)
     for (uint64_t seed = 1; seed < 9; seed++) random_section(arrays[a], seed);
+}
+
+/* Of an array of tiny's, one thing each that a section takes as much of as half of its memory has, or one more. */
+static bool is_half(uint32_t slots, uint32_t context_slots, uint32_t words, int64_t base, int64_t key) {
+  tg_params params;
+  EXPECT(!tg_params_load("tiny", &params, NULL));
+  tg_program *program = tg_program_create(&params);
+  tg_section *section = tg_program_add_section(program, "s");
+  tg_tile_program *tile = &section->tiles[3];
+  for (uint32_t i = 0; i < slots; i++) tg_queue_push(program, &tile->vx)->common.op = TG_OP_sync;
+  for (uint32_t i = 0; i < context_slots; i++)
+    tg_queue_push(program, &section->agcus[2].contexts[3])->common.op = TG_OP_sync;
+  tile->word_count = words;
+  tile->words = TG_NEW_ARRAY(&program->arena, uint64_t, words + 1);
+  tile->constant_count = params.vx_constants;
+  tile->constants = TG_NEW_ARRAY(&program->arena, uint32_t, params.vx_constants);
+  tg_instr *load = tg_queue_push(program, &section->agcus[0].contexts[0]);
+  load->common.op = TG_OP_agcu_load;
+  load->agcu.base = base;
+  tg_instr *gemm = tg_queue_push(program, &tile->mx);
+  gemm->common.op = TG_OP_mx_gemm;
+  gemm->mx.sr_key = key;
+  bool half = tg_section_is_half(&params, section);
+  tg_program_destroy(program);
+  return half;
+}
+
+TG_TEST(config, sections_of_half_a_memory) {
+  EXPECT(is_half(16, 16, 128, 15, 15));
+  EXPECT(!is_half(17, 16, 128, 15, 15));
+  EXPECT(!is_half(16, 17, 128, 15, 15));
+  EXPECT(!is_half(16, 16, 129, 15, 15));
+  EXPECT(!is_half(16, 16, 128, 16, 15));
+  EXPECT(!is_half(16, 16, 128, 15, 16));
+  const uint32_t half[][2] = {{2, 1},   {3, 1},   {4, 2},     {7, 2},     {8, 4},
+                              {32, 16}, {48, 16}, {256, 128}, {1024, 512}};
+  for (size_t i = 0; i < sizeof half / sizeof *half; i++) EXPECT_EQ(tg_config_half(half[i][0]), half[i][1]);
 }

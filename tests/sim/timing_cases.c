@@ -740,8 +740,8 @@ const timing_case timing_cases[] = {
      "agcu 0 context 0 0: 64-134\n"
      "agcu 0 context 0 1: 66-66\n"
      "cycles 140\n"},
-    /* H = 4, E = 48, a SYNC is one word, so the fixed cost is 47; the second is configured from 54 on and issues at 102, the empty
-     * third from 108 to 155; E = 154 */
+    /* H = 4, E = 48, a SYNC is one word, so the fixed cost is 47; the second begins in 54, its word has left in 48, and it issues
+     * at 101; the empty third is configured from 107 to 153; E = 153 */
     {"sections_follow_when_the_control_knows",
      "arch tiny\n"
      "section \"s\"\n"
@@ -752,8 +752,93 @@ const timing_case timing_cases[] = {
      "invoke 0 \"b\"\n"
      "invoke 1 \"c\"\n",
      "tile 0 mx 0: 48-48\n"
-     "tile 0 mx 0: 102-102\n"
-     "cycles 160\n"},
+     "tile 0 mx 0: 101-101\n"
+     "cycles 159\n"},
+    /* H = 4, so a section issues 14 cycles behind its last word at the earliest. The first has one and issues at 15; the second
+     * begins in 21. Of its twelve, a SYNC each, six leave from 15 to 20 and six from 21 to 26, and it issues at 41. */
+    {"words_leave_while_the_section_before_runs",
+     "arch tiny\n"
+     "set config_cycles=1\n"
+     "section \"one\"\n"
+     "tile 0\n"
+     "mx sync\n"
+     "section \"twelve\"\n"
+     "tile 0\n"
+     "vx sync\n"
+     "vx sync\n"
+     "vx sync\n"
+     "vx sync\n"
+     "vx sync\n"
+     "vx sync\n"
+     "vx sync\n"
+     "vx sync\n"
+     "vx sync\n"
+     "vx sync\n"
+     "vx sync\n"
+     "vx sync\n"
+     "invoke 0 \"a\"\n"
+     "invoke 1 \"b\"\n",
+     "tile 0 mx 0: 15-15\n"
+     "tile 0 vx 0: 41-41\n"
+     "tile 0 vx 1: 42-42\n"
+     "tile 0 vx 2: 43-43\n"
+     "tile 0 vx 3: 44-44\n"
+     "tile 0 vx 4: 45-45\n"
+     "tile 0 vx 5: 46-46\n"
+     "tile 0 vx 6: 47-47\n"
+     "tile 0 vx 7: 48-48\n"
+     "tile 0 vx 8: 49-49\n"
+     "tile 0 vx 9: 50-50\n"
+     "tile 0 vx 10: 51-51\n"
+     "tile 0 vx 11: 52-52\n"
+     "cycles 58\n"},
+    /* The same with seventeen, more than half a queue: all of them leave from 21 to 37, and it issues at 52. */
+    {"words_of_more_than_half_a_queue_wait",
+     "arch tiny\n"
+     "set config_cycles=1\n"
+     "section \"one\"\n"
+     "tile 0\n"
+     "mx sync\n"
+     "section \"seventeen\"\n"
+     "tile 0\n"
+     "vx sync\n"
+     "vx sync\n"
+     "vx sync\n"
+     "vx sync\n"
+     "vx sync\n"
+     "vx sync\n"
+     "vx sync\n"
+     "vx sync\n"
+     "vx sync\n"
+     "vx sync\n"
+     "vx sync\n"
+     "vx sync\n"
+     "vx sync\n"
+     "vx sync\n"
+     "vx sync\n"
+     "vx sync\n"
+     "vx sync\n"
+     "invoke 0 \"a\"\n"
+     "invoke 1 \"b\"\n",
+     "tile 0 mx 0: 15-15\n"
+     "tile 0 vx 0: 52-52\n"
+     "tile 0 vx 1: 53-53\n"
+     "tile 0 vx 2: 54-54\n"
+     "tile 0 vx 3: 55-55\n"
+     "tile 0 vx 4: 56-56\n"
+     "tile 0 vx 5: 57-57\n"
+     "tile 0 vx 6: 58-58\n"
+     "tile 0 vx 7: 59-59\n"
+     "tile 0 vx 8: 60-60\n"
+     "tile 0 vx 9: 61-61\n"
+     "tile 0 vx 10: 62-62\n"
+     "tile 0 vx 11: 63-63\n"
+     "tile 0 vx 12: 64-64\n"
+     "tile 0 vx 13: 65-65\n"
+     "tile 0 vx 14: 66-66\n"
+     "tile 0 vx 15: 67-67\n"
+     "tile 0 vx 16: 68-68\n"
+     "cycles 74\n"},
     /* mx streams bank 0 from 68 to 70; tx reads it from 71 on */
     {"a_bank_is_free_after_the_last_streamed_row",
      "arch tiny\n"
