@@ -126,7 +126,10 @@ tg_status tg_frontend_lower(tg_graph *graph, const tg_frontend_options *options,
   run(&p, "split_reduce");
   run(&p, "fold_constants");
   run(&p, "permute_weights");
-  if (options->precision.tiling_accum == TG_ACCUM_FP32) run(&p, "permute_channels");
+  if (options->precision.tiling_accum == TG_ACCUM_FP32) {
+    run(&p, "permute_channels");
+    run(&p, "absorb_shuffles");
+  }
   run(&p, "transpose_to_reshape");
   run(&p, "merge_moves");
   run(&p, "merge_chains");

@@ -49,6 +49,7 @@ static const struct {
     PASS(slice_gather),
     PASS(lower_float64),
     PASS(permute_channels),
+    PASS(absorb_shuffles),
     PASS(block_attention),
     PASS(lower_narrow),
     PASS(narrow_products),
