@@ -157,13 +157,14 @@ module sequencer #(
   end
 
   // A section has as many instructions as were written since the start before.
+  logic [8:0] skipped;  // slots of the half that it does not use
+  assign skipped = plane_i && written_q != '0 ? 9'(tegula_pkg::QueueHalf) : '0;
   always_ff @(posedge clk_i or negedge rst_ni) begin
     if (!rst_ni) begin
       length_q <= '0;
       written_q <= '0;
     end else if (start_i) begin
-      length_q <= plane_i && written_q != '0 ? written_q - 9'(tegula_pkg::QueueHalf)
-                                                : written_q;
+      length_q <= written_q - skipped;
       written_q <= '0;
     end else if (cfg_i.valid) begin
       written_q <= {1'b0, cfg_i.slot} + 9'd1;

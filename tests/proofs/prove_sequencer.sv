@@ -14,8 +14,8 @@
 // planted: sequencer.sv: if (common.post_last[i] && !ends_inner) => if (common.post_last[i] && ends_inner)
 // planted: sequencer.sv: assign finished_o = pc_q == length_q; => assign finished_o = pc_q > length_q;
 // planted: sequencer.sv: if (!cfg_i.clear) row[Bits-1:0] => row[Bits-1:0]
-// planted: sequencer.sv: length_q <= plane_i && => length_q <= (plane_i ? 9'd0 : 9'd1) | plane_i &&
-// planted: sequencer.sv: written_q - 9'(tegula_pkg::QueueHalf) => written_q
+// planted: sequencer.sv: length_q <= written_q - skipped; => length_q <= (written_q - skipped) | 9'd1;
+// planted: sequencer.sv: length_q <= written_q - skipped; => length_q <= written_q;
 // planted: sequencer.sv: (plane_i ? SlotW'(tegula_pkg::QueueHalf) : '0)]; => '0];
 module prove_sequencer (
   input logic clk_i,

@@ -18,10 +18,14 @@ def code_of(line):
     return line.split("//")[0].strip()
 
 
+def is_head(code):
+    return HEADS.match(code) and code.count("(") == code.count(")")
+
+
 def region(lines, number):
     """First and last line of the statement, or of the head of a block, that the line is part of."""
     first = number
-    while first and (before := code_of(lines[first - 1])) and not ENDS.search(before) and not HEADS.match(before):
+    while first and (before := code_of(lines[first - 1])) and not ENDS.search(before) and not is_head(before):
         first -= 1
     last = number
     while last + 1 < len(lines) and not re.search(r"(;|\bbegin(\s*:\s*\w+)?)$", code_of(lines[last])):
