@@ -175,6 +175,7 @@ static void fold_between(tg_graph *graph, const tg_node *after, const tg_node *e
 
 static tg_status check_input(const tg_graph *graph, const tg_value *value, tg_diag *diag) {
   int64_t count = 1;
+  if (value->rank < 0) return tg_fail(diag, TG_INVALID, "input \"%s\": its shape is not given", value->name);
   for (int i = 0; i < value->rank; i++) {
     int64_t size = value->dims[i].size;
     if (size < 0)
