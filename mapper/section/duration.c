@@ -75,6 +75,7 @@ uint64_t tg_duration_of(tg_durations *d, const tg_invocation *invocation) {
   const known *entry = entry_of(d, invocation->section);
   uint64_t config = tg_config_cycles(m, entry->words, d->half && entry->half ? d->room : 0),
            replayed = entry->replayed;
+  tg_replay_memory_pass(d->memory, (double)config);
   if (d->memory)
     replayed = tg_replay_section(m, &d->program->sections[invocation->section], invocation->bases, d->memory,
                                  limits, d->arena);

@@ -4,6 +4,7 @@
 #include "mapper/section/replay_state.h"
 #include "sim/machine/mx_shape.h"
 
+#include <math.h>
 #include <string.h>
 
 /* Of long sections: at so many steps, and then at twice as many each time, a replay looks at its pace, and once each tile has
@@ -184,7 +185,6 @@ static uint64_t end_at_this_pace(const tg_replay *r, const tg_section *section, 
 uint64_t tg_replay_section(const tg_params *params, const tg_section *section, const uint64_t *bases,
                            tg_replay_memory *memory, tg_replay_limits limits, tg_arena *scratch) {
   tg_replay r = {.m = params, .arena = tg_arena_within(scratch), .bases = bases, .memory = memory};
-  tg_replay_memory_rest(memory);
   build(&r, section);
   for (uint32_t u = 0; u < r.units; u++) tg_replay_plan(&r, u);
   int64_t least = tg_max(LEAST_STEPS, LEAST_STEPS_A_TILE * (int64_t)tg_tiles(params));
@@ -201,6 +201,7 @@ uint64_t tg_replay_section(const tg_params *params, const tg_section *section, c
     step(&r, &event);
   }
   uint64_t cycles = r.event_count && r.moved ? end_at_this_pace(&r, section, so_far[1]) : r.end;
+  tg_replay_memory_pass(memory, r.event_count ? HUGE_VAL : (double)cycles);
   tg_arena_release(&r.arena);
   return r.event_count && r.now > limits.cycles ? r.now : cycles;
 }

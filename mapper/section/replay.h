@@ -11,8 +11,8 @@
 typedef struct tg_replay_memory tg_replay_memory;
 /* NULL: no device is behind the ports. */
 tg_replay_memory *tg_replay_memory_new(const tg_params *params, tg_arena *arena);
-/* Another section begins: it is done with what it was asked. */
-void tg_replay_memory_rest(tg_replay_memory *memory);
+/* So many cycles pass in which it goes on with what it was asked; HUGE_VAL: until it is done. NULL: nothing. */
+void tg_replay_memory_pass(tg_replay_memory *memory, double cycles);
 
 /* When a replay ends before the section does. */
 typedef struct tg_replay_limits {

@@ -69,11 +69,14 @@ tg_replay_memory *tg_replay_memory_new(const tg_params *m, tg_arena *arena) {
   return memory;
 }
 
-void tg_replay_memory_rest(tg_replay_memory *y) {
+void tg_replay_memory_pass(tg_replay_memory *y, double cycles) {
   if (!y) return;
-  for (uint32_t c = 0; c < y->all_channels; c++) y->channels[c].free_at = 0;
-  for (uint32_t g = 0; g < y->all_channels * y->groups; g++) y->group[g] = 0;
-  for (uint32_t b = 0; b < y->all_channels * y->groups * y->banks; b++) y->all_banks[b].free_at = 0;
+  for (uint32_t c = 0; c < y->all_channels; c++)
+    y->channels[c].free_at = tg_max_double(y->channels[c].free_at - cycles, 0);
+  for (uint32_t g = 0; g < y->all_channels * y->groups; g++)
+    y->group[g] = tg_max_double(y->group[g] - cycles, 0);
+  for (uint32_t b = 0; b < y->all_channels * y->groups * y->banks; b++)
+    y->all_banks[b].free_at = tg_max_double(y->all_banks[b].free_at - cycles, 0);
 }
 
 static uint32_t last_bits(uint64_t atom) { return (uint32_t)(atom ^ atom >> 10) % ALIKE; }
