@@ -11,11 +11,6 @@
 typedef tg_gemm_emission emission;
 
 enum { REPLAYED_STEPS = 1 << 16 };
-/* Of the best time so far: replays of some steps that are taken to go on err by a part of it, those with a memory device by
- * more, and by some cycles at least, however short the section. */
-#define CLEARLY             0.99
-#define CLEARLY_OF_A_DEVICE 0.97
-#define A_DEVICES_OWN       128 /* cycles: its refresh and its turnarounds come when they come */
 
 /* Bytes of running sums that go down the columns and back in one invocation. */
 static uint64_t sum_bytes(const emission *e) {
@@ -130,13 +125,6 @@ static double rehearsed_cycles(const tg_compile *c, const tg_kernel *kernel, con
   return tg_rehearse_sections(c, &rehearsal);
 }
 
-/* What is clearly faster: what a replay does not know of a memory device is no reason to leave the best one. */
-static double clearly_below(const tg_compile *c, double best) {
-  bool simple = tg_dram_is_simple(&c->m->dram);
-  double margin = simple ? CLEARLY : CLEARLY_OF_A_DEVICE, slack = simple ? 0 : A_DEVICES_OWN;
-  return best < TG_NEVER ? tg_max_double(tg_min_double(margin * best, best - slack), 0) : TG_NEVER;
-}
-
 /* Of the tilings that the search found the one whose sections are replayed fastest; their cycles. `always`: a single one is
  * replayed, too. */
 static double settle(const tg_compile *c, const tg_kernel *kernel, const tg_gemm *g, bool always,
@@ -146,7 +134,7 @@ static double settle(const tg_compile *c, const tg_kernel *kernel, const tg_gemm
   *out = near.tiling[0];
   if (near.count == 1 && !always) return (double)g->products * (out->cycles + TG_SECTION_CYCLES);
   for (int i = 0; i < near.count; i++) {
-    double strips = tg_gemm_strips(&near.tiling[i]), limit = clearly_below(c, best),
+    double strips = tg_gemm_strips(&near.tiling[i]), limit = tg_clearly_faster(c, best),
            cycles = strips * rehearsed_cycles(c, kernel, g, &near.tiling[i], limit / strips);
     if (cycles >= limit) continue;
     best = cycles;
@@ -173,7 +161,7 @@ static void choose_if_faster(tg_compile *c, const tg_kernel *kernel, const tg_ge
   quiet.diag = &unused;
   if (tg_tile_gemm(&quiet, g, &tiling)) return;
   double sections = settle(c, kernel, g, of->replays, &tiling);
-  if (of->e->g && sections >= (of->replays ? clearly_below(c, of->best) : of->best)) return;
+  if (of->e->g && sections >= (of->replays ? tg_clearly_faster(c, of->best) : of->best)) return;
   of->best = sections;
   of->e->t = tiling;
   of->e->g = g;
@@ -223,7 +211,7 @@ static bool are_faster_apart(tg_compile *c, const tg_kernel *kernel, const tg_co
                              double whole) {
   tg_gemm g;
   emission e;
-  double sum = 0, limit = clearly_below(c, whole);
+  double sum = 0, limit = tg_clearly_faster(c, whole);
   for (int i = 0; i < count && sum < limit; i++) sum += choose_columns(c, kernel, &parts[i], true, &g, &e);
   return sum < limit;
 }

@@ -33,7 +33,7 @@ static void note_lives(const tg_mc *mc, life *lives) {
 
 /* In order for the ALU, each slot as early as its operands allow; every word sees the results of earlier
  * words only. */
-static int place_segment(tg_mc *mc, int segment, int *ready, const life *lives) {
+static int place_segment(tg_mc *mc, int segment, int *ready, int *read, const life *lives) {
   int next[3] = {0, 0, 0}, length = 0;
   for (size_t i = 0; i < mc->count; i++) {
     tg_mc_op *op = &mc->ops[i];
@@ -41,11 +41,15 @@ static int place_segment(tg_mc *mc, int segment, int *ready, const life *lives) 
     int word = next[op->kind];
     for (int s = 0; s < 3; s++)
       if (op->a[s] >= 0 && ready[op->a[s]] > word) word = ready[op->a[s]];
-    /* A load must not overtake what earlier operations still read from, or write to, a carried register. */
-    if (op->dst >= 0 && lives[op->dst].global && op->kind == TG_MC_LOAD && next[TG_MC_ALU] > word)
-      word = next[TG_MC_ALU];
+    /* Nothing overtakes what earlier operations still read from, or write to, a carried register; a word reads before it writes. */
+    if (op->dst >= 0 && lives[op->dst].global) {
+      if (read[op->dst] > word) word = read[op->dst];
+      if (ready[op->dst] > word) word = ready[op->dst];
+    }
     op->word = word;
     next[op->kind] = word + 1;
+    for (int s = 0; s < 3; s++)
+      if (op->a[s] >= 0 && read[op->a[s]] < word) read[op->a[s]] = word;
     if (op->dst >= 0 && ready[op->dst] < word + 1) ready[op->dst] = word + 1;
     if (length < word + 1) length = word + 1;
   }
@@ -158,11 +162,13 @@ static tg_status lay_out(tg_mc *mc, const tg_params *m, layout *out, tg_diag *di
   tg_mc_simplify_comparisons(mc, own);
   *out = (layout){.lives = TG_NEW_ARRAY(mc->arena, life, (size_t)mc->registers + 1)};
   int *ready = TG_NEW_ARRAY(mc->arena, int, (size_t)mc->registers + 1), globals = 0;
+  int *read = TG_NEW_ARRAY(mc->arena, int, (size_t)mc->registers + 1);
   assert(mc->segment < TG_MC_SEGMENTS);
   note_lives(mc, out->lives);
   for (int q = 0; q <= mc->segment; q++) {
     memset(ready, 0, sizeof *ready * (size_t)(mc->registers + 1));
-    out->length[q] = place_segment(mc, q, ready, out->lives);
+    memset(read, 0, sizeof *read * (size_t)(mc->registers + 1));
+    out->length[q] = place_segment(mc, q, ready, read, out->lives);
     out->words += out->length[q];
   }
   mc->words = (uint32_t)out->words;

@@ -68,6 +68,18 @@ double tg_rehearse_sections(const tg_compile *c, const tg_rehearsal *rehearsal) 
   return cycles;
 }
 
+/* Of a time: replays of some steps that are taken to go on err by a part of it, those with a memory device by more, and by some
+ * cycles at least, however short the section. */
+#define CLEARLY             0.99
+#define CLEARLY_OF_A_DEVICE 0.97
+#define A_DEVICES_OWN       128 /* cycles: its refresh and its turnarounds come when they come */
+
+double tg_clearly_faster(const tg_compile *c, double cycles) {
+  bool simple = tg_dram_is_simple(&c->m->dram);
+  double margin = simple ? CLEARLY : CLEARLY_OF_A_DEVICE, slack = simple ? 0 : A_DEVICES_OWN;
+  return cycles < TG_NEVER ? tg_max_double(tg_min_double(margin * cycles, cycles - slack), 0) : TG_NEVER;
+}
+
 static tg_status emit_kernel(tg_compile *c, const void *user) {
   const tg_kernel *kernel = user;
   size_t values = (size_t)c->graph->value_count;

@@ -21,6 +21,10 @@ typedef struct tg_rehearsal {
  * takes longer than the limit. */
 double tg_rehearse_sections(const tg_compile *c, const tg_rehearsal *rehearsal);
 
+/* What is clearly fewer than the cycles of a rehearsal: what a replay does not know of a memory device is no reason to leave
+ * what took these. TG_NEVER of TG_NEVER. */
+double tg_clearly_faster(const tg_compile *c, double cycles);
+
 /* Those of a kernel before memory is planned, its tensors one behind the other: from the begin of its first section to that of
  * the next kernel's. TG_NEVER: it cannot be emitted. */
 double tg_rehearse(tg_compile *c, const tg_kernel *kernel);

@@ -112,17 +112,17 @@ static tg_stream_kernel plan_of(const tg_vector_move *v) {
   return plan;
 }
 
-/* ---- worth it? ---- */
+/* ---- cycles ---- */
 
-bool tg_interleave_is_profitable(const tg_vector_move *v) {
+double tg_interleaved_cycles(const tg_vector_move *v) {
   const tg_params *m = v->c->m;
   tg_shuffle shuffle;
-  if (way_of(&v->space) == NEITHER || !plan_shuffle(v, &shuffle)) return false;
+  if (way_of(&v->space) == NEITHER || !plan_shuffle(v, &shuffle)) return TG_NEVER;
   tg_mc mc;
   int words[TG_SEGMENTS];
   tg_stream_kernel plan = plan_of(v);
   write_code(v, &plan, &shuffle, &mc);
-  if (!tg_mc_fits(&mc, m, words) || !tg_stream_kernel_fits(v->c, &plan)) return false;
+  if (!tg_mc_fits(&mc, m, words) || !tg_stream_kernel_fits(v->c, &plan)) return TG_NEVER;
   double elements = (double)tg_value_elements(v->kernel->output);
   double bytes =
       tg_storage_bytes(v->tensors[SOURCE]->storage) + tg_storage_bytes(v->tensors[RESULT]->storage);
@@ -130,7 +130,7 @@ bool tg_interleave_is_profitable(const tg_vector_move *v) {
   double slots = m->fma_latency, groups = (double)plan.rows / tg_tiles(m) / slots;
   double repeats = (double)plan.take / tg_lanes(m) / plan.unroll;
   double vector = (groups < 1 ? 1 : groups) * slots * (words[0] + words[1] * repeats);
-  return TG_SECTION_CYCLES + (vector > ports ? vector : ports) < tg_walked_cycles(v);
+  return TG_SECTION_CYCLES + tg_max_double(vector, ports);
 }
 
 tg_status tg_emit_interleave(const tg_vector_move *v) {

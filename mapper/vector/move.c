@@ -3,6 +3,7 @@
 #include "mapper/expression/expression.h"
 #include "mapper/kernel/class.h"
 #include "mapper/kernel/view.h"
+#include "mapper/section/rehearsal.h"
 #include "mapper/stream/stream.h"
 #include "mapper/vector/vector.h"
 #include "mapper/vector/vector_move.h"
@@ -150,32 +151,125 @@ static tg_status emit_four(void *user, const tg_space *space, const int64_t *off
   return tg_emit_stream_kernel(v->c, v->kernel, &plan, v->mc, 0);
 }
 
-static tg_status emit(tg_compile *c, const tg_kernel *kernel) {
-  tg_mc mc;
-  tg_mc_begin(&mc, c->arena);
-  move v = {.c = c, .kernel = kernel, .mc = &mc};
+/* By a walk; by vectors of a few runs; by blocks that are transposed. */
+typedef struct way {
+  enum { WALKED, INTERLEAVED, TRANSPOSED } kind;
+  tg_transpose_blocks blocks;
+  double cycles; /* estimated */
+} way;
+enum { MOST_WAYS = 2 + TG_TRANSPOSES };
+
+static tg_vector_move by_vectors(const move *v) {
+  const tg_kernel *kernel = v->kernel;
   const tg_value *out = kernel->root ? tg_out(kernel->root) : kernel->source;
+  return (tg_vector_move){.c = v->c,
+                          .kernel = kernel,
+                          .space = v->space,
+                          .tensors = {v->tensors[INPUT], v->tensors[OUTPUT]},
+                          .kinds = {v->kinds[INPUT], v->kinds[OUTPUT]},
+                          .offsets = {v->offsets[INPUT], v->offsets[OUTPUT]},
+                          .rounded = out->dtype != kernel->source->dtype ? out->dtype : TG_NONE};
+}
+
+static void place(move *v) {
+  const tg_kernel *kernel = v->kernel;
+  v->tensors[INPUT] = tg_place_of(v->c, kernel->source);
+  v->tensors[OUTPUT] = kernel->root ? tg_place_of(v->c, tg_out(kernel->root))
+                                    : &v->c->program->tensors[v->c->output_tensors[kernel->part]];
+}
+
+static tg_status emit_walked(move *v) {
+  tg_compile *c = v->c;
+  const tg_kernel *kernel = v->kernel;
+  const tg_value *out = kernel->root ? tg_out(kernel->root) : kernel->source;
+  tg_mc mc;
+  v->mc = &mc;
+  tg_mc_begin(&mc, c->arena);
+  tg_mc_ref value = tg_mc_load(&mc, 0, v->kinds[INPUT] == TG_STREAM_FP32);
+  if (out->dtype != kernel->source->dtype) value = tg_round_to(&mc, out->dtype, value, true);
+  take_copies(v);
+  for (int i = 0; i < v->copies; i++) tg_mc_store(&mc, 1 + i, v->kinds[OUTPUT] == TG_STREAM_FP32, value);
+  tg_space_spread(c->m, &v->space);
+  if (v->space.operands <= X) tg_space_fold(&v->space, tg_tiles(c->m));
+  return tg_space_in_fours(c, tg_kernel_name(c, kernel), &v->space, false, emit_four, v);
+}
+
+static tg_status emit_way(tg_compile *c, const tg_kernel *kernel, const way *how) {
+  move v = {.c = c, .kernel = kernel};
   if (!describe(&v))
     return tg_fail(c->diag, TG_INVALID, "%s: views without strides", tg_kernel_name(c, kernel));
-  v.tensors[INPUT] = tg_place_of(c, kernel->source);
-  v.tensors[OUTPUT] =
-      kernel->root ? tg_place_of(c, out) : &c->program->tensors[c->output_tensors[kernel->part]];
-  tg_mc_ref value = tg_mc_load(&mc, 0, v.kinds[INPUT] == TG_STREAM_FP32);
-  if (out->dtype != kernel->source->dtype) value = tg_round_to(&mc, out->dtype, value, true);
-  tg_vector_move by_vectors = {.c = c,
-                               .kernel = kernel,
-                               .space = v.space,
-                               .tensors = {v.tensors[INPUT], v.tensors[OUTPUT]},
-                               .kinds = {v.kinds[INPUT], v.kinds[OUTPUT]},
-                               .offsets = {v.offsets[INPUT], v.offsets[OUTPUT]},
-                               .rounded = out->dtype != kernel->source->dtype ? out->dtype : TG_NONE};
-  if (tg_interleave_is_profitable(&by_vectors)) return tg_emit_interleave(&by_vectors);
-  if (tg_transpose_is_profitable(&by_vectors)) return tg_emit_transpose(&by_vectors);
-  take_copies(&v);
-  for (int i = 0; i < v.copies; i++) tg_mc_store(&mc, 1 + i, v.kinds[OUTPUT] == TG_STREAM_FP32, value);
-  tg_space_spread(c->m, &v.space);
-  if (v.space.operands <= X) tg_space_fold(&v.space, tg_tiles(c->m));
-  return tg_space_in_fours(c, tg_kernel_name(c, kernel), &v.space, false, emit_four, &v);
+  place(&v);
+  const tg_vector_move vectors = by_vectors(&v);
+  switch (how->kind) {
+  case INTERLEAVED: return tg_emit_interleave(&vectors);
+  case TRANSPOSED: return tg_emit_transpose(&vectors, &how->blocks);
+  default: return emit_walked(&v);
+  }
+}
+
+/* ---- which way ---- */
+
+/* Estimates of ways differ less than what some of them err by: a walk's on a memory device, where an atom for each element finds
+ * no open row. */
+#define WORTH_A_REHEARSAL 4.0
+enum { REPLAYED_STEPS = 1 << 14 };
+
+/* Behind those with better estimates. */
+static int add_way(way ways[MOST_WAYS], int count, way one) {
+  int at = count;
+  if (one.cycles >= TG_NEVER) return count;
+  for (; at > 0 && ways[at - 1].cycles > one.cycles; at--) ways[at] = ways[at - 1];
+  ways[at] = one;
+  return count + 1;
+}
+
+static int list_ways(move *v, way out[MOST_WAYS]) {
+  const tg_vector_move vectors = by_vectors(v);
+  tg_transpose_blocks blocks[TG_TRANSPOSES];
+  int count = add_way(out, 0, (way){.kind = INTERLEAVED, .cycles = tg_interleaved_cycles(&vectors)}),
+      transposes = tg_transpose_ways(&vectors, blocks);
+  for (int i = 0; i < transposes; i++)
+    count = add_way(out, count, (way){.kind = TRANSPOSED, .blocks = blocks[i], .cycles = blocks[i].cycles});
+  return add_way(out, count,
+                 (way){.kind = WALKED, .cycles = count ? tg_walked_cycles(&vectors) : TG_SECTION_CYCLES});
+}
+
+typedef struct rehearsed {
+  const tg_kernel *kernel;
+  const way *how;
+} rehearsed;
+
+static tg_status emit_rehearsed(tg_compile *c, const void *user) {
+  const rehearsed *r = user;
+  return emit_way(c, r->kernel, r->how);
+}
+
+/* The one whose sections are replayed fastest. */
+static const way *choose(const tg_compile *c, const tg_kernel *kernel, const way *ways, int count) {
+  double best = TG_NEVER;
+  const way *chosen = &ways[0];
+  for (int i = 0; i < count && count > 1; i++) {
+    if (ways[i].cycles > WORTH_A_REHEARSAL * ways[0].cycles) break;
+    const rehearsed one = {kernel, &ways[i]};
+    double limit = tg_clearly_faster(c, best),
+           cycles = tg_rehearse_sections(
+               c, &(tg_rehearsal){
+                      .emit = emit_rehearsed, .user = &one, .limit = limit, .steps = REPLAYED_STEPS});
+    if (cycles >= limit) continue;
+    best = cycles;
+    chosen = &ways[i];
+  }
+  return chosen;
+}
+
+static tg_status emit(tg_compile *c, const tg_kernel *kernel) {
+  move v = {.c = c, .kernel = kernel};
+  if (!describe(&v))
+    return tg_fail(c->diag, TG_INVALID, "%s: views without strides", tg_kernel_name(c, kernel));
+  place(&v);
+  way ways[MOST_WAYS];
+  int count = list_ways(&v, ways);
+  return emit_way(c, kernel, choose(c, kernel, ways, count));
 }
 
 static bool accepts(const tg_compile *c, const tg_node *node) {

@@ -11,6 +11,8 @@
 
 enum { SOURCE = TG_MOVE_SOURCE, RESULT = TG_MOVE_RESULT };
 enum { AT_A_TIME = 4 }; /* rows of the result that a VOP makes: a stream to read and one to write each */
+/* Of a block, in units of P rows and 2P columns, powers of two; and products of two such. */
+enum { MOST_ROWS = 32, MOST_COLUMNS = 16, SIZES = 10 };
 
 /* Blocks of the source; of the result, from vx to tx; and to the AGCU. */
 enum { BLOCKS, OUT, AWAY, CHANNELS };
@@ -24,11 +26,13 @@ typedef struct transpose {
   int64_t rows, columns, matrices, groups;   /* of the result; matrices of a group, and groups of them */
   int64_t row_stride, column_stride;         /* of rows in the result, of columns in the source */
   int64_t matrix_stride[2], group_stride[2]; /* from matrix to matrix, from group to group */
-  bool
-      dealt; /* matrices to tiles, each with all of its rows in a block; or tiles share the blocks of one after the other */
+  /* the blocks of all matrices to tiles, where a block has all rows, or all columns, of one; or tiles share those of one after
+   * the other */
+  bool dealt;
   uint32_t block_rows, block_columns; /* of a tile: multiples of P, of 2P */
+  uint32_t sent;                      /* rows of a block that leave at once */
   int at_a_time;
-  uint32_t chunks; /* blocks of a matrix that a tile has */
+  uint32_t chunks; /* blocks that a tile has in a turn */
   tg_build b;
   tg_channel channels[CHANNELS];
   tg_store_port port;
@@ -67,29 +71,36 @@ static bool describe(transpose *t) {
 }
 
 static int64_t blocks_of(int64_t size, uint32_t block) { return tg_div_up(size, block); }
+static int64_t row_blocks(const transpose *t) { return blocks_of(t->rows, t->block_rows); }
+static int64_t column_blocks(const transpose *t) { return blocks_of(t->columns, t->block_columns); }
 
 /* What comes one after the other, and blocks that tiles share each time. */
 static int64_t turns_of(const transpose *t) { return t->dealt ? t->groups : t->matrices; }
 static int64_t shared_blocks(const transpose *t) {
-  return blocks_of(t->columns, t->block_columns) *
-         (t->dealt ? t->matrices : blocks_of(t->rows, t->block_rows));
+  return (t->dealt ? t->matrices : 1) * row_blocks(t) * column_blocks(t);
 }
 
 /* ---- microcode ---- */
 
+/* The element of a source row is loaded in the pass before it is used: passes are as long as the ALU's operations. */
 static void write_code(const transpose *t, tg_mc *mc) {
-  tg_mc_ref all[AT_A_TIME];
+  tg_mc_ref all[AT_A_TIME], next[AT_A_TIME];
   const tg_vector_move *v = t->v;
   tg_mc_begin(mc, v->c->arena);
   for (int k = 0; k < t->at_a_time; k++) {
     all[k] = tg_mc_new(mc);
-    tg_mc_assign(mc, all[k], TG_ALU_mov, tg_mc_bits(mc, 0), TG_MC_NONE, TG_MC_NONE);
+    next[k] = tg_mc_new(mc);
+    tg_mc_load_in(mc, next[k], k, false);
   }
-  tg_mc_next_segment(mc); /* for each row of the source: lanes 0 .. 2P - 1 - j are valid */
-  for (int k = 0; k < t->at_a_time; k++)
-    tg_mc_assign_imm(mc, all[k], TG_ALU_tail, tg_mc_load(mc, k, false), all[k], 0);
-  tg_mc_next_segment(mc);
+  tg_mc_next_segment(
+      mc); /* for each row of the source: of the one before it lanes 0 .. 2P - j are valid, at first all */
   for (int k = 0; k < t->at_a_time; k++) {
+    tg_mc_assign_imm(mc, all[k], TG_ALU_tail, next[k], all[k], 0);
+    tg_mc_load_in(mc, next[k], k, false);
+  }
+  tg_mc_next_segment(mc);
+  for (int k = 0; k < t->at_a_time; k++) { /* lane 0 */
+    tg_mc_assign_imm(mc, all[k], TG_ALU_tail, next[k], all[k], 1);
     tg_mc_ref y = v->rounded ? tg_round_to(mc, v->rounded, all[k], true) : all[k];
     tg_mc_store(mc, t->at_a_time + k, v->kinds[RESULT] == TG_STREAM_FP32, y);
   }
@@ -101,6 +112,7 @@ static uint32_t out_row_flits(const transpose *t) {
   return tg_kind_flits(t->m, t->v->kinds[RESULT], t->block_columns);
 }
 static uint32_t in_row_flits(const transpose *t) { return t->block_rows / t->m->p; } /* widened */
+static uint32_t sends(const transpose *t) { return t->block_rows / t->sent; }        /* of a block */
 
 /* ---- channels and stages ---- */
 
@@ -164,14 +176,21 @@ static void list_stages(const transpose *t, const int *words, tg_stages *out) {
                               port_cycles(t, RESULT, t->block_rows, t->block_columns, t->row_stride), 0, 0);
 }
 
+/* As many rows of a block leave at once as the AGCU's memory has room for; false: there is none for one. */
+static bool plan_sends(transpose *t) {
+  uint32_t share = tg_egress_share(t->m, TG_EGRESS_BOTH, 1), row = out_row_flits(t);
+  for (t->sent = t->block_rows; t->sent * row > share; t->sent /= 2)
+    if (t->sent % 2) return false;
+  return true;
+}
+
 /* The base of a stream that goes up the rows must be in the first of its banks. */
 static bool fits(const transpose *t, const tg_stages *stages) {
   tg_channel_plan plans[CHANNELS];
   plan_channels(t, plans);
   tg_need need = tg_need_of_channels(t->m, plans, CHANNELS);
   tg_need_stages(&need, stages);
-  return plans[OUT].room.rows <= tg_egress_share(t->m, TG_EGRESS_BOTH, 1) &&
-         plans[BLOCKS].room.rows <= tg_bank_rows(t->m) && tg_need_fits(t->m, &need);
+  return plans[BLOCKS].room.rows <= tg_bank_rows(t->m) && tg_need_fits(t->m, &need);
 }
 
 static double cycles_of(const transpose *t, const tg_stages *stages) {
@@ -186,52 +205,66 @@ static double cycles_of(const transpose *t, const tg_stages *stages) {
   return TG_SECTION_CYCLES + (double)t->matrices * tg_max_double(vector, ports);
 }
 
-/* May tiles have whole matrices in blocks of so many rows? A walk has three dimensions of rows. */
+/* Do the rows of all results follow each other, and blocks end where a matrix does? */
+static bool rows_follow(const transpose *t) {
+  return t->rows % t->block_rows == 0 && t->matrix_stride[RESULT] == t->rows * t->row_stride;
+}
+
+/* May blocks of so many rows and columns be dealt? A walk has three dimensions of rows: those of the results are matrices, their
+ * blocks below or beside each other, and rows of a block; or blocks below each other of all matrices, and beside each other. */
 static bool may_deal(const transpose *t) {
   int64_t most = tg_max(t->block_rows, t->block_columns);
-  return t->matrices > 1 && t->rows <= t->block_rows && shared_blocks(t) * most < INT64_C(1) << 31;
+  return t->matrices > 1 && (row_blocks(t) == 1 || column_blocks(t) == 1 || rows_follow(t)) &&
+         shared_blocks(t) * most < INT64_C(1) << 31;
 }
 
-/* The blocks that take the least time. */
-static double choose_blocks(transpose *t, const int *words) {
-  double best = TG_NEVER;
-  transpose chosen = *t;
-  for (t->block_rows = t->m->p; t->block_rows <= 32 * t->m->p; t->block_rows *= 2)
-    for (t->block_columns = tg_lanes(t->m); t->block_columns <= 16 * tg_lanes(t->m); t->block_columns *= 2)
-      for (int dealt = 0; dealt < 2; dealt++) {
-        tg_stages stages;
-        t->dealt = dealt;
-        if (dealt ? !may_deal(t) : t->groups > 1) continue;
-        list_stages(t, words, &stages);
-        double cycles = fits(t, &stages) ? cycles_of(t, &stages) : TG_NEVER;
-        if (cycles < best) best = cycles, chosen = *t;
-      }
-  *t = chosen;
-  return best;
+/* Of blocks of about as many elements those that are estimated to take the least time. */
+typedef struct nearest {
+  tg_transpose_blocks blocks[SIZES];
+} nearest;
+
+static void consider(transpose *t, const int *words, nearest *out) {
+  tg_stages stages;
+  if (t->dealt ? !may_deal(t) : t->groups > 1) return;
+  if (shared_blocks(t) >= (INT64_C(1) << 20) * tg_tiles(t->m) || !plan_sends(t)) return;
+  list_stages(t, words, &stages);
+  if (!fits(t, &stages)) return;
+  uint32_t least = t->m->p * tg_lanes(t->m), size = t->block_rows * t->block_columns / least;
+  tg_transpose_blocks *best = &out->blocks[__builtin_ctz(size)];
+  double cycles = cycles_of(t, &stages);
+  if (best->rows && best->cycles <= cycles) return;
+  *best = (tg_transpose_blocks){t->block_rows, t->block_columns, t->dealt, cycles};
 }
 
-/* Blocks of all tiles; false: not faster than a walk. */
-static bool plan(transpose *t, const tg_vector_move *v) {
-  *t = (transpose){.v = v, .m = v->c->m};
-  if (!describe(t)) return false;
+int tg_transpose_ways(const tg_vector_move *move, tg_transpose_blocks out[TG_TRANSPOSES]) {
+  transpose t = {.v = move, .m = move->c->m};
   tg_mc mc;
-  int words[TG_SEGMENTS];
-  write_code(t, &mc);
-  if (!tg_mc_fits(&mc, t->m, words) || choose_blocks(t, words) >= tg_walked_cycles(v)) return false;
-  int64_t chunks = blocks_of(shared_blocks(t), tg_tiles(t->m));
-  t->chunks = (uint32_t)chunks;
-  return chunks < 1 << 20;
-}
-
-bool tg_transpose_is_profitable(const tg_vector_move *move) {
-  transpose t;
-  return plan(&t, move);
+  int words[TG_SEGMENTS], count = 0;
+  nearest all = {0};
+  if (!describe(&t)) return 0;
+  write_code(&t, &mc);
+  if (!tg_mc_fits(&mc, t.m, words)) return 0;
+  for (t.block_rows = t.m->p; t.block_rows <= MOST_ROWS * t.m->p; t.block_rows *= 2)
+    for (t.block_columns = tg_lanes(t.m); t.block_columns <= MOST_COLUMNS * tg_lanes(t.m);
+         t.block_columns *= 2)
+      for (int dealt = 0; dealt < 2; dealt++) {
+        t.dealt = dealt;
+        consider(&t, words, &all);
+      }
+  for (int n = 0; n < SIZES; n++) {
+    if (!all.blocks[n].rows) continue;
+    int at = count < TG_TRANSPOSES ? count++ : TG_TRANSPOSES;
+    for (; at > 0 && out[at - 1].cycles > all.blocks[n].cycles; at--)
+      if (at < TG_TRANSPOSES) out[at] = out[at - 1];
+    if (at < TG_TRANSPOSES) out[at] = all.blocks[n];
+  }
+  return count;
 }
 
 /* ---- emission ---- */
 
-/* Block number n of a matrix is n / d of the rows and n mod d of the columns of the result, with d blocks of
- * columns; where matrices are dealt, n / d is the matrix. */
+/* Block number n of a matrix is n / d of the rows and n mod d of the columns of the result, with d blocks of columns; where blocks
+ * are dealt, those of the next matrix follow. */
 static void set_block(const transpose *t, tg_agcu_instr *in, int operand, uint32_t tile, uint32_t rows,
                       uint32_t take) {
   in->rows = rows;
@@ -246,15 +279,15 @@ static void emit_load(void *user, const tg_stage *stage, tg_queue *queue, uint32
   const transpose *t = user;
   tg_instr *in = tg_build_push(&t->b, queue, TG_OP_agcu_load);
   tg_agcu_instr *load = &in->agcu;
-  tg_walk_plan walk = {.tensor = t->v->tensors[SOURCE],
-                       .radix = {t->dealt ? t->matrices : 1, blocks_of(t->rows, t->block_rows),
-                                 blocks_of(t->columns, t->block_columns) * t->block_columns},
-                       .stride = {t->dealt ? t->matrix_stride[SOURCE] : 0, t->block_rows, t->column_stride},
-                       .element_stride = 1,
-                       .columns = t->block_rows,
-                       .bounded = true,
-                       .x = {.step = {0, t->block_rows, 0, 1}, .size = t->rows},
-                       .y = {.step = {0, 0, 1, 0}, .size = t->columns}};
+  tg_walk_plan walk = {
+      .tensor = t->v->tensors[SOURCE],
+      .radix = {t->dealt ? t->matrices : 1, row_blocks(t), column_blocks(t) * t->block_columns},
+      .stride = {t->dealt ? t->matrix_stride[SOURCE] : 0, t->block_rows, t->column_stride},
+      .element_stride = 1,
+      .columns = t->block_rows,
+      .bounded = true,
+      .x = {.step = {0, t->block_rows, 0, 1}, .size = t->rows},
+      .y = {.step = {0, 0, 1, 0}, .size = t->columns}};
   tg_fill_walk(load, &walk, t->entry[SOURCE], t->residue[SOURCE]);
   set_block(t, load, SOURCE, r * t->m->cols + col, t->block_columns, t->block_rows);
   load->convert = tg_stream_convert(walk.tensor, TG_STREAM_SPLAT32);
@@ -267,18 +300,33 @@ static void emit_load(void *user, const tg_stage *stage, tg_queue *queue, uint32
 static void fill_store(const void *user, int port, uint32_t r, uint32_t col, tg_agcu_instr *store) {
   const transpose *t = user;
   (void)port; /* there is one */
+  int64_t rows = row_blocks(t), columns = column_blocks(t), down = t->block_rows * t->row_stride;
   tg_walk_plan walk = {.tensor = t->v->tensors[RESULT],
-                       .radix = {t->dealt ? t->matrices : blocks_of(t->rows, t->block_rows),
-                                 blocks_of(t->columns, t->block_columns), t->block_rows},
-                       .stride = {t->dealt ? t->matrix_stride[RESULT] : t->block_rows * t->row_stride,
-                                  t->block_columns, t->row_stride},
+                       .radix = {rows, columns, t->block_rows},
+                       .stride = {down, t->block_columns, t->row_stride},
                        .element_stride = 1,
                        .columns = t->block_columns,
                        .bounded = true,
                        .x = {.step = {0, t->block_columns, 0, 1}, .size = t->columns},
-                       .y = {.step = {t->dealt ? 0 : t->block_rows, 0, 1, 0}, .size = t->rows}};
+                       .y = {.step = {t->block_rows, 0, 1, 0}, .size = t->rows}};
+  if (t->dealt && rows > 1 && columns > 1) { /* their rows follow each other */
+    walk.radix[0] = t->matrices * rows;
+    walk.y = (tg_coordinate){.size = 1};
+  } else if (t->dealt) {
+    walk.radix[0] = t->matrices;
+    walk.radix[1] = rows * columns;
+    walk.stride[0] = t->matrix_stride[RESULT];
+    walk.y.step[0] = 0;
+    if (rows > 1) {
+      walk.stride[1] = down;
+      walk.x.step[1] = 0;
+      walk.y.step[1] = t->block_rows;
+    }
+  }
   tg_fill_walk(store, &walk, t->entry[RESULT], t->residue[RESULT]);
   set_block(t, store, RESULT, r * t->m->cols + col, t->block_rows, t->block_columns);
+  store->rows = t->sent;
+  store->m_delta[2] = t->sent;
   store->convert = t->v->kinds[RESULT] == TG_STREAM_FP32 ? TG_CVT_32 : TG_CVT_16;
 }
 
@@ -297,7 +345,7 @@ static tg_instr *push_vop(const transpose *t, tg_queue *queue, uint32_t first) {
   vop->j_count[0] = 1;
   vop->j_count[1] = lanes;
   vop->tail_step = 1;
-  vop->tail_n = lanes;
+  vop->tail_n = lanes + 1;
   for (int k = 0; k < t->at_a_time; k++) {
     tg_stream *from = tg_stream_of_mut(vop, k), *to = tg_stream_of_mut(vop, t->at_a_time + k);
     from->kind = TG_STREAM_SPLAT32;
@@ -355,25 +403,31 @@ static void allocate(transpose *t) {
   t->channels[BLOCKS].source = tg_checkerboard_source;
   t->port = (tg_store_port){.from = &t->channels[OUT],
                             .away = &t->channels[AWAY],
-                            .flits = (uint32_t)plans[OUT].room.rows,
-                            .drain_tiles = 1,
-                            .loops = {(uint32_t)turns_of(t), t->chunks, 1},
+                            .flits = t->sent * out_row_flits(t),
+                            .drain_tiles = sends(t),
+                            .loops = {(uint32_t)turns_of(t), t->chunks, sends(t)},
                             .buffer = t->channels[OUT].ring};
-  t->egress = (tg_egress_plan){.ports = &t->port, .count = 1, .often = 1, .every = 1, .steps = 1};
+  t->egress =
+      (tg_egress_plan){.ports = &t->port, .count = 1, .often = 1, .every = 1, .steps = sends(t) == 1 ? 1 : 0};
   for (int k = SOURCE; k <= RESULT; k++) {
     int64_t bytes = t->v->offsets[k] * (int64_t)tg_storage_bytes(t->v->tensors[k]->storage);
     t->entry[k] = tg_build_base(&t->b, t->v->tensors[k], (uint64_t)bytes, &t->residue[k]);
   }
 }
 
-tg_status tg_emit_transpose(const tg_vector_move *move) {
-  transpose t;
+tg_status tg_emit_transpose(const tg_vector_move *move, const tg_transpose_blocks *blocks) {
+  transpose t = {.v = move,
+                 .m = move->c->m,
+                 .dealt = blocks->dealt,
+                 .block_rows = blocks->rows,
+                 .block_columns = blocks->columns};
   tg_mc mc;
   tg_compile *c = move->c;
   const char *name = tg_kernel_name(c, move->kernel);
-  bool good = plan(&t, move);
-  assert(good); /* it gains */
+  bool good = describe(&t) && plan_sends(&t);
+  assert(good); /* it is one of its ways */
   (void)good;
+  t.chunks = (uint32_t)blocks_of(shared_blocks(&t), tg_tiles(t.m));
   tg_build_begin(&t.b, c, name);
   allocate(&t);
   write_code(&t, &mc);

@@ -16,14 +16,23 @@ typedef struct tg_vector_move {
   tg_dtype rounded;   /* format of the result, TG_NONE: that of the source */
 } tg_vector_move;
 
-/* Elements of a few runs, side by side, or these as runs: channels of an image. Is it that, and faster so?
- * interleave.c */
-bool tg_interleave_is_profitable(const tg_vector_move *move);
+/* Elements of a few runs, side by side, or these as runs: channels of an image. Its estimated cycles; TG_NEVER: it is not that,
+ * or has no room. interleave.c */
+double tg_interleaved_cycles(const tg_vector_move *move);
 tg_status tg_emit_interleave(const tg_vector_move *move);
 
-/* Matrices, row by row as columns. Is it that, and faster so? transpose.c */
-bool tg_transpose_is_profitable(const tg_vector_move *move);
-tg_status tg_emit_transpose(const tg_vector_move *move);
+/* Matrices, row by row as columns, in blocks of so many rows and columns of the result. Dealt: the blocks of all matrices are
+ * shared out to tiles together, not those of one matrix after the other. transpose.c */
+typedef struct tg_transpose_blocks {
+  uint32_t rows, columns;
+  bool dealt;
+  double cycles; /* estimated */
+} tg_transpose_blocks;
+enum { TG_TRANSPOSES = 3 };
+/* Those that are estimated to take the least time, the best first. Returns how many; 0: it is no transposition, or has no
+ * room. */
+int tg_transpose_ways(const tg_vector_move *move, tg_transpose_blocks out[TG_TRANSPOSES]);
+tg_status tg_emit_transpose(const tg_vector_move *move, const tg_transpose_blocks *blocks);
 
 /* Cycles of a walk through the elements, an atom each, that writes runs of the last dimension. */
 double tg_walked_cycles(const tg_vector_move *move);

@@ -1,5 +1,5 @@
 /* Long rows, fewer than there are tiles: they are cut so that all tiles have a share; of few short ones, tiles without a row
- * have no part. The same bits, in an order that the semaphores prove, in about the cycles that the bytes take at all ports. */
+ * have no part; blocks of all matrices that are transposed are dealt to tiles. The same bits, in an order that the semaphores prove, in about the cycles that the bytes take at all ports. */
 #include "sim/machine/ordering.h"
 #include "tests/harness.h"
 #include "tests/mapper/run_graph.h"
@@ -60,6 +60,26 @@ static const spread_case cases[] = {
              "f32\n",
      .arch = "rack",
      .most_cycles = 650},
+    {.name = "images_transposed_by_many_tiles",
+     .text = "graph \"g\"\ninput %x: f32[8,64,3136]\n%y = Transpose(%x) perm=[0,2,1] @0\n"
+             "output \"y\" %y: f32\n",
+     .arch = "rack",
+     .most_cycles = 16000},
+    {.name = "images_transposed_back_by_many_tiles",
+     .text = "graph \"g\"\ninput %x: f32[8,3136,64]\n%y = Transpose(%x) perm=[0,2,1] @0\n"
+             "output \"y\" %y: f32\n",
+     .arch = "rack",
+     .most_cycles = 16000},
+    {.name = "matrices_whose_rows_follow_each_other",
+     .text = "graph \"g\"\ninput %x: f32[2,400,128]\n%y = Transpose(%x) perm=[0,2,1] @0\n"
+             "output \"y\" %y: f32\n",
+     .arch = "rack",
+     .most_cycles = 4400},
+    {.name = "matrices_of_few_columns",
+     .text = "graph \"g\"\ninput %x: f32[4,30,300]\n%y = Transpose(%x) perm=[0,2,1] @0\n"
+             "output \"y\" %y: f32\n",
+     .arch = "edge",
+     .most_cycles = 6500},
     {.name = "few_rows_of_an_odd_array",
      .text = "graph \"g\"\ninput %a: f32[3,16]\ninput %b: f32[1,16]\n%s = Sub(%a, %b) @0\n%y = Exp(%s) @1\n"
              "output \"y\" %y: f32\n",
