@@ -5,7 +5,7 @@
 #include "frontend/base/math.h"
 #include "sim/machine/dram_address.h"
 
-enum { MOST_WAITING = 64, ALIKE = 1024 };
+enum { MOST_WAITING = 64, ALIKE = 1024, RECENT = 4096 };
 
 typedef struct channel {
   double free_at;  /* cycles: when it is done with what it was asked */
@@ -22,6 +22,13 @@ typedef struct bank {
   bool open;
 } bank;
 
+/* An atom that was read: other ports that ask for it until it has come have it then. */
+typedef struct recent {
+  uint64_t atom;
+  double done;
+  uint32_t ports; /* a bit for each that has it so */
+} recent;
+
 struct tg_replay_memory {
   tg_dram_address_map map;
   uint64_t near;           /* atoms of which the last place was one, without the last byte of their number */
@@ -30,9 +37,11 @@ struct tg_replay_memory {
   uint32_t bank_bits;               /* of the number of a group's banks, a power of two */
   double atom, same_group;          /* that an atom takes of its channel, and of its group: cycles */
   double activate, latency, turn;   /* cycles */
-  double read_room, write_room;     /* that its queues have, in cycles */
-  uint32_t batch;                   /* accesses that are written at a time */
-  uint32_t keeps;                   /* atoms of a channel that wait until others are behind them */
+  double on_the_way;            /* cycles from what `done` is of an atom until its data have passed the bus */
+  recent *recent;               /* by the atom's last bits */
+  double read_room, write_room; /* that its queues have, in cycles */
+  uint32_t batch;               /* accesses that are written at a time */
+  uint32_t keeps;               /* atoms of a channel that wait until others are behind them */
   uint32_t all_channels;
   channel *channels;
   double *group; /* when it is free: of each channel */
@@ -56,6 +65,7 @@ tg_replay_memory *tg_replay_memory_new(const tg_params *m, tg_arena *arena) {
   memory->activate = tg_dram_activate(d) / cycle;
   memory->latency =
       (d->controller + d->tCL + burst) / cycle + 2; /* and a cycle each way between port and channel */
+  memory->on_the_way = (d->tCL + burst) / cycle;
   memory->turn = tg_dram_turns(d) / cycle;
   memory->batch = tg_dram_batch(d);
   memory->keeps = d->write_low / memory->accesses;
@@ -63,6 +73,8 @@ tg_replay_memory *tg_replay_memory_new(const tg_params *m, tg_arena *arena) {
   memory->all_channels = d->channels;
   memory->read_room = d->read_queue * access;
   memory->write_room = d->write_high * access;
+  memory->recent = TG_NEW_ARRAY(arena, recent, RECENT);
+  for (uint32_t i = 0; i < RECENT; i++) memory->recent[i].atom = UINT64_MAX;
   memory->channels = TG_NEW_ARRAY(arena, channel, d->channels);
   memory->group = TG_NEW_ARRAY(arena, double, (size_t)d->channels * d->groups);
   memory->all_banks = TG_NEW_ARRAY(arena, bank, (size_t)d->channels * d->groups * d->banks);
@@ -71,6 +83,7 @@ tg_replay_memory *tg_replay_memory_new(const tg_params *m, tg_arena *arena) {
 
 void tg_replay_memory_pass(tg_replay_memory *y, double cycles) {
   if (!y) return;
+  for (uint32_t i = 0; i < RECENT; i++) y->recent[i].done -= cycles;
   for (uint32_t c = 0; c < y->all_channels; c++)
     y->channels[c].free_at = tg_max_double(y->channels[c].free_at - cycles, 0);
   for (uint32_t g = 0; g < y->all_channels * y->groups; g++)
@@ -105,13 +118,18 @@ static tg_dram_place place_of(tg_replay_memory *y, uint64_t atom) {
 }
 
 /* What the channel does for an atom that is asked for in cycle `asked`: when it is done. */
-static double serve(tg_replay_memory *y, uint64_t atom, double asked, bool write) {
+static double serve(tg_replay_memory *y, uint32_t port, uint64_t atom, double asked, bool write) {
   tg_dram_place place = place_of(y, atom);
   uint32_t number = tg_dram_place_channel(place), of_channel = tg_dram_place_bank(place);
   channel *c = &y->channels[number];
   double *group = &y->group[number * y->groups + (of_channel >> y->bank_bits)];
   bank *b = &y->all_banks[number * y->groups * y->banks + of_channel];
+  recent *last = &y->recent[(atom ^ atom >> 12) % RECENT];
   if (waits(y, c, atom)) return asked;
+  if (!write && last->atom == atom && !(last->ports >> port & 1) && asked < last->done + y->on_the_way) {
+    last->ports |= 1u << port;
+    return last->done;
+  }
   if (write && y->keeps) wait_written(y, c, atom);
   if (write) {
     c->writes += y->accesses;
@@ -133,16 +151,18 @@ static double serve(tg_replay_memory *y, uint64_t atom, double asked, bool write
   *group = tg_max_double(*group, asked) + y->same_group;
   double done = tg_max_double(ready + y->atom, tg_max_double(c->free_at, *group));
   b->free_at = done;
+  if (!write || last->atom == atom) *last = (recent){write ? UINT64_MAX : atom, done, 1u << port};
   return done;
 }
 
-double tg_replay_ask(tg_replay_memory *y, uint64_t address, uint64_t bytes, double asked, double step,
-                     bool write, uint64_t *last_atom, double *io_held) {
+double tg_replay_ask(tg_replay_memory *y, uint32_t port, uint64_t address, uint64_t bytes, double asked,
+                     double step, bool write, uint64_t *last_atom, double *io_held) {
   double done = asked;
   for (uint64_t atom = address / TG_ATOM_BYTES; atom <= (address + bytes - 1) / TG_ATOM_BYTES; atom++) {
     if (atom == *last_atom) continue;
     *last_atom = atom;
-    double served = serve(y, atom, asked, write), held = served - (write ? y->write_room : y->read_room);
+    double served = serve(y, port, atom, asked, write),
+           held = served - (write ? y->write_room : y->read_room);
     done = tg_max_double(done, served);
     *io_held = tg_max_double(*io_held, held);
     asked += step;

@@ -137,13 +137,14 @@ static uint64_t pass_device(tg_replay *r, tg_replay_port *p, const tg_walk *walk
   double step = (double)(last + 1 - first) / (r->spans.count ? atoms : 1), held = 0, asked = (double)first,
          done = asked;
   uint64_t last_atom = UINT64_MAX;
+  uint32_t port = (uint32_t)(p - r->port);
   if (!store) held = sent_ahead(r, p, pieces, (double)last);
   for (uint32_t i = 0; i < r->spans.count; i++) {
     const tg_span *span = &r->spans.span[i];
     uint64_t bytes = (uint64_t)span->valid_count * walk->memory_bytes;
     if (!bytes) continue;
     double there =
-        tg_replay_ask(r->memory, (uint64_t)span->address, bytes, asked, step, store, &last_atom, &held);
+        tg_replay_ask(r->memory, port, (uint64_t)span->address, bytes, asked, step, store, &last_atom, &held);
     if (there > done) done = there;
     asked += step * (double)(bytes + 63) / 64;
     if (asked > (double)last) asked = (double)last;

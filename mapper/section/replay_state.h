@@ -110,8 +110,8 @@ void tg_replay_plan(tg_replay *r, uint32_t unit);
 
 /* A port asks for these bytes, an atom every `step` cycles from `asked` on, but not for *last_atom again. Returns when they are
  * there, or written; `*io_held`: the memory takes none of them before, for want of room in its queues. */
-double tg_replay_ask(tg_replay_memory *memory, uint64_t address, uint64_t bytes, double asked, double step,
-                     bool write, uint64_t *last_atom, double *io_held);
+double tg_replay_ask(tg_replay_memory *memory, uint32_t port, uint64_t address, uint64_t bytes, double asked,
+                     double step, bool write, uint64_t *last_atom, double *io_held);
 
 /* ---- replay_move.c ---- */
 

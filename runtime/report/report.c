@@ -116,11 +116,11 @@ static void put_bound(json_t *object, const tg_bound *bound, uint64_t cycles) {
 static json_t *memory(const tg_params *params, const tg_dram_counts *c, uint64_t cycles) {
   if (tg_dram_is_simple(&params->dram) || !cycles) return json_null();
   double peak = (double)tg_dram_peak(&params->dram) * (double)cycles / (1e6 * params->clock_mhz);
-  return json_pack("{s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o}", "read", whole(c->read), "write",
+  return json_pack("{s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o}", "read", whole(c->read), "write",
                    whole(c->written), "row_hits", whole(c->hits), "row_misses", whole(c->misses),
                    "row_conflicts", whole(c->conflicts), "turnarounds", whole(c->turnarounds), "refreshes",
-                   whole(c->refreshes), "forwarded", whole(c->forwarded), "merged", whole(c->merged),
-                   "share_of_peak", real((double)(c->read + c->written) / peak));
+                   whole(c->refreshes), "forwarded", whole(c->forwarded), "joined", whole(c->joined),
+                   "merged", whole(c->merged), "share_of_peak", real((double)(c->read + c->written) / peak));
 }
 
 static tg_dram_counts memory_counts(const tg_program *program, const tg_run_result *result) {

@@ -14,11 +14,9 @@ void tg_controller_settle(tg_controller *m, uint32_t number) {
   }
 }
 
-void tg_controller_complete(tg_controller *m, uint32_t number, uint32_t which, uint32_t accesses,
-                            uint64_t time) {
+void tg_controller_complete(tg_controller *m, uint32_t number, uint32_t which, uint64_t time) {
   piece *own = &m->port[number].pieces[which & (m->pieces - 1)];
   uint64_t cycle = tg_cycle_from(m, time + m->device.controller);
   if (own->done < cycle) own->done = cycle;
-  own->left -= accesses;
-  if (!own->left) tg_controller_settle(m, number);
+  if (!--own->left) tg_controller_settle(m, number);
 }

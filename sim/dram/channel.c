@@ -27,6 +27,7 @@ void tg_channel_init(tg_channel *c, const tg_dram_device *device, uint32_t numbe
   c->interval = device->tRFCpb ? device->tREFI / (device->groups * device->banks) : device->tREFI;
   c->group_bits = (uint32_t)__builtin_ctz(device->banks);
   tg_queue_init(&c->reads, device->read_queue, arena);
+  tg_reads_init(&c->read, device->read_queue, arena);
   tg_queue_init(&c->writes, device->write_queue, arena);
   c->filter = TG_NEW_ARRAY(arena, uint16_t, FILTER);
   c->banks = TG_NEW_ARRAY(arena, tg_dram_bank, device->groups * device->banks);
@@ -38,11 +39,16 @@ void tg_channel_init(tg_channel *c, const tg_dram_device *device, uint32_t numbe
   c->after.write_to_read = written + device->tWTR_S;
   c->after.write_to_read_same = written + tg_later(device->tWTR_L, device->tWTR_S);
   c->after.ahead = device->tRP + device->tRCD;
+  c->refreshes.round = device->tRFCpb ? device->groups * device->banks : 1;
+  c->refreshes.idle = device->postponed ? c->refreshes.round : 1;
+  c->refreshes.patience = device->tRFCpb ? device->tRFCpb : device->tRFC;
+  c->refreshes.most = device->postponed ? device->postponed * c->refreshes.round : 1;
 }
 
 void tg_channel_reset(tg_channel *c) {
   const tg_dram_device *d = c->device;
   tg_queue_reset(&c->reads);
+  tg_reads_reset(&c->read);
   tg_queue_reset(&c->writes);
   memset(c->filter, 0, FILTER * sizeof *c->filter);
   memset(c->banks, 0, d->groups * d->banks * sizeof *c->banks);
@@ -51,7 +57,8 @@ void tg_channel_reset(tg_channel *c) {
   c->oldest = 0;
   c->decide = TG_DRAM_NEVER;
   /* All channels at the same time: a stream that goes round them waits for what is away once, not for each. */
-  c->refreshed = 0;
+  c->owed = c->refreshed = 0;
+  c->idle_since = TG_DRAM_EPOCH;
   c->refresh = TG_DRAM_EPOCH + c->interval;
   c->written = c->column = 0;
   c->writing = c->draining = false;
@@ -122,11 +129,11 @@ static void close_bank(tg_channel *c, const tg_controller_host *host, uint32_t n
   bank->open = false;
 }
 
-static void refresh_all(tg_channel *c, const tg_controller_host *host) {
+static void refresh_all(tg_channel *c, const tg_controller_host *host, uint64_t time) {
   uint32_t banks = c->device->groups * c->device->banks;
-  uint64_t start = c->refresh;
+  uint64_t start = time;
   for (uint32_t b = 0; b < banks; b++) {
-    close_bank(c, host, b, c->refresh);
+    close_bank(c, host, b, time);
     start = tg_later(start, c->banks[b].activate);
   }
   tell(c, host, TG_DRAM_REFRESH, start, 0, 0);
@@ -142,12 +149,12 @@ static uint32_t bank_to_refresh(const tg_channel *c) {
 }
 
 /* For other banks as an activate. */
-static void refresh_bank(tg_channel *c, const tg_controller_host *host) {
+static void refresh_bank(tg_channel *c, const tg_controller_host *host, uint64_t time) {
   const tg_dram_device *d = c->device;
   uint32_t banks = d->groups * d->banks, number = bank_to_refresh(c), group = number >> c->group_bits;
   tg_dram_bank *bank = &c->banks[number];
-  close_bank(c, host, number, c->refresh);
-  uint64_t start = activate_time(c, bank, group, c->refresh);
+  close_bank(c, host, number, time);
+  uint64_t start = activate_time(c, bank, group, time);
   tell(c, host, TG_DRAM_REFRESH, start, number, 0);
   bank->activate = start + d->tRFCpb;
   note_activate(c, group, start);
@@ -157,23 +164,52 @@ static void refresh_bank(tg_channel *c, const tg_controller_host *host) {
   for (uint32_t b = 0; b < banks; b++) c->banks[b].refreshed = false;
 }
 
-/* What is due until `now` has been done in its time: nothing was in its way but what had been decided before. */
+/* When all banks can be activated. */
+static uint64_t all_there(const tg_channel *c) {
+  uint64_t time = 0;
+  for (uint32_t b = 0; b < c->device->groups * c->device->banks; b++)
+    time = tg_later(time, c->banks[b].activate);
+  return time;
+}
+
+static void refresh_one(tg_channel *c, const tg_controller_host *host, uint64_t time) {
+  c->device->tRFCpb ? refresh_bank(c, host, time) : refresh_all(c, host, time);
+  c->counts.refreshes++;
+  c->owed--;
+}
+
+/* Nobody waits from `from` until `until`: rounds of what is owed, each when all banks are there; or, if none may be late, one. */
+static void catch_up(tg_channel *c, const tg_controller_host *host, uint64_t from, uint64_t until) {
+  while (c->owed >= c->refreshes.idle) {
+    if (c->device->postponed)
+      from = tg_later(from, tg_later(c->idle_since + c->refreshes.patience, all_there(c)));
+    if (from > until) return;
+    for (uint32_t i = 0; i < c->refreshes.idle; i++) refresh_one(c, host, from);
+  }
+}
+
+/* What is due until `now` is owed; nothing was in the way of what is done but what had been decided before. */
 static void refresh(tg_channel *c, const tg_controller_host *host, uint64_t now) {
-  uint32_t round = c->device->tRFCpb ? c->device->groups * c->device->banks : 1;
+  bool idle = c->decide == TG_DRAM_NEVER;
+  if (idle) catch_up(c, host, c->idle_since, now);
   while (c->refresh <= now) {
-    c->device->tRFCpb ? refresh_bank(c, host) : refresh_all(c, host);
-    c->counts.refreshes++;
+    uint64_t due = c->refresh;
+    c->owed++;
     c->refresh += c->interval;
-    if (c->refresh > now) return;
-    uint64_t idle = (now - c->refresh) / c->interval; /* rounds of them, each like the next */
-    idle -= idle % round;
-    c->counts.refreshes += idle;
-    c->refresh += idle * c->interval;
+    if (idle)
+      catch_up(c, host, due, now);
+    else if (c->owed >= c->refreshes.most)
+      refresh_one(c, host, due);
+    if (!idle || c->refresh > now || c->owed) continue;
+    uint64_t rounds = (now - c->refresh) / c->interval / c->refreshes.round; /* each like the next, */
+    rounds -= rounds > 0; /* and the last may not be over */
+    c->counts.refreshes += rounds * c->refreshes.round;
+    c->refresh += rounds * c->refreshes.round * c->interval;
   }
 }
 
 void tg_channel_refresh(tg_channel *c, const tg_controller_host *host, uint64_t time) {
-  if (c->refresh < time) refresh(c, host, time - 1);
+  if (c->refresh < time || c->owed >= c->refreshes.idle) refresh(c, host, time - 1);
 }
 
 /* ---- choice ---- */
@@ -287,6 +323,7 @@ tg_choice tg_channel_decide(tg_channel *c, const tg_controller_host *host) {
   open_row(c, host, run, now);
   choice.done = transfer(c, host, run, choice.write, now, any);
   c->decide = c->reads.count || c->writes.count ? next_decision(c, now) : TG_DRAM_NEVER;
+  c->idle_since = now;
   return choice;
 }
 

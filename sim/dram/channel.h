@@ -4,6 +4,7 @@
 
 #include "sim/dram/controller.h"
 #include "sim/dram/queue.h"
+#include "sim/dram/reads.h"
 
 #define TG_DRAM_NEVER UINT64_MAX
 
@@ -29,6 +30,7 @@ typedef struct tg_channel {
   uint64_t burst;      /* of data on the bus */
   uint32_t group_bits; /* bank number >> group_bits is its group */
   tg_access_queue reads, writes;
+  tg_reads read;    /* what accesses in `reads` belong to */
   uint16_t *filter; /* accesses in `writes` by hash of their atoms: 0 says that an atom is not there */
   tg_dram_bank *banks;
   tg_dram_group *groups;
@@ -36,9 +38,16 @@ typedef struct tg_channel {
   uint32_t oldest;
   uint64_t decide;            /* when the next access is chosen; TG_DRAM_NEVER: nothing is to be done */
   uint64_t refresh, interval; /* when the next one is due; from one to the next */
+  uint32_t owed;              /* that were due and are still to be done */
+  uint64_t idle_since;        /* the last decision: nobody waits behind it, if none is to come */
   uint32_t refreshed;         /* banks of this round */
-  uint64_t written;           /* end of the data written last */
-  uint64_t column;            /* the last read or write */
+  struct {
+    uint32_t round;      /* refreshes until each bank has had one */
+    uint32_t idle, most; /* that are owed: so many are done when nobody waits, and though somebody does */
+    uint64_t patience;   /* so long nobody has to have waited */
+  } refreshes;
+  uint64_t written; /* end of the data written last */
+  uint64_t column;  /* the last read or write */
   bool writing, draining;
   uint16_t granted, turn; /* port whose atom it took last, and how many in a row */
   tg_dram_counts counts;

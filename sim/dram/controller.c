@@ -128,8 +128,16 @@ void tg_controller_send(tg_controller *m, uint32_t number, uint64_t address, uin
   assert(count <= MOST_ATOMS && p->count <= m->device.port_queue);
   note_count(m, number);
   if (write) return;
-  p->pieces[p->sent++ & (m->pieces - 1)] = (piece){.sent = m->cycle, .left = count * m->accesses};
+  p->pieces[p->sent++ & (m->pieces - 1)] = (piece){.sent = m->cycle, .left = count};
   if (!count) tg_controller_settle(m, number);
+}
+
+/* The data of an atom are decided: all that wait for it have them. */
+static void complete(tg_controller *m, const tg_read *read) {
+  for (uint32_t left = read->ports; left; left &= left - 1) {
+    uint32_t port = (uint32_t)__builtin_ctz(left);
+    tg_controller_complete(m, port, read->piece[port], read->done);
+  }
 }
 
 /* Decisions of this cycle. */
@@ -142,8 +150,8 @@ static void decide(tg_controller *m) {
         tg_choice choice = tg_channel_decide(c, &m->host);
         if (!choice.access) break; /* nothing is to be done */
         note_room(m, c, choice.write);
-        if (!choice.write)
-          tg_controller_complete(m, choice.access->port, choice.access->piece, 1, choice.done);
+        if (!choice.write && tg_reads_decide(&c->read, choice.access->read, choice.done))
+          complete(m, &c->read.slots[choice.access->read]);
       }
       m->decide[i] = c->decide;
     }

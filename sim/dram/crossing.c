@@ -82,7 +82,8 @@ static atom pop(tg_controller *m, uint32_t number, uint32_t channel) {
 
 static void put(tg_controller *m, tg_channel *c, const atom *a, uint32_t number) {
   tg_channel_refresh(c, &m->host, m->end);
-  tg_access access = {.atom = a->number, .piece = a->piece, .port = (uint16_t)number};
+  tg_access access = {.atom = a->number};
+  if (!a->write) access.read = tg_reads_begin(&c->read, a->number, m->accesses, number, a->piece);
   for (uint32_t i = 0; i < m->accesses; i++) {
     tg_dram_place place = a->place ^ m->map.access[i];
     tg_channel_put(c, a->write, access, tg_dram_place_row(place), (uint16_t)tg_dram_place_bank(place));
@@ -92,17 +93,29 @@ static void put(tg_controller *m, tg_channel *c, const atom *a, uint32_t number)
   note_decision(m, c);
 }
 
+/* A read has the data that another port's waits for. */
+static void join(tg_controller *m, tg_channel *c, tg_read *read, const atom *a, uint32_t number) {
+  c->counts.joined++;
+  read->ports |= 1u << number;
+  read->piece[number] = a->piece;
+  if (!read->left) tg_controller_complete(m, number, a->piece, read->done);
+}
+
 /* The channel takes what the port offers. */
 static void accept(tg_controller *m, tg_channel *c, uint32_t number) {
   atom a = pop(m, number, c->number);
   c->turn = c->granted != number ? 1 : c->turn < TURN ? c->turn + 1 : TURN;
   c->granted = (uint16_t)number;
   bool written = tg_channel_writes_atom(c, a.number);
+  tg_read *other = a.write || written ? NULL : tg_reads_find(&c->read, a.number, number, m->end);
+  if (a.write) tg_reads_close(&c->read, a.number);
   if (a.write && written) {
     c->counts.merged++;
   } else if (written) {
     c->counts.forwarded++;
-    tg_controller_complete(m, number, a.piece, m->accesses, m->end);
+    tg_controller_complete(m, number, a.piece, m->end);
+  } else if (other) {
+    join(m, c, other, &a, number);
   } else {
     put(m, c, &a, number);
   }

@@ -12,9 +12,8 @@ enum { TG_NO_SLOT = 0xFFFF };
 
 /* One access of the device, a part of an atom, in a slot of a queue. */
 typedef struct tg_access {
-  uint64_t atom;  /* number of the 64-byte atom */
-  uint32_t piece; /* of the port's loads; reads only */
-  uint16_t port;
+  uint64_t atom;    /* number of the 64-byte atom */
+  uint16_t read;    /* slot of a tg_read; reads only */
   uint16_t younger; /* slot of the next one of the run, or of the next free one; TG_NO_SLOT at the end */
 } tg_access;
 

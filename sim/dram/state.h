@@ -30,7 +30,7 @@ typedef struct atom_list {
 /* A piece of a load, until its data are there. */
 typedef struct piece {
   uint64_t sent, done; /* cycles; done: of its atoms so far, then when it arrives */
-  uint32_t left;       /* accesses */
+  uint32_t left;       /* atoms */
 } piece;
 
 typedef struct port {
@@ -115,9 +115,8 @@ static inline uint64_t tg_cycle_from(const tg_controller *m, uint64_t time) {
 /* What the host is told of a port's loads that are complete: pieces arrive in order, one a cycle, a cycle after they were
  * sent at the earliest. */
 void tg_controller_settle(tg_controller *m, uint32_t port);
-/* So many accesses of a piece of the port's loads have their data from `time` on. */
-void tg_controller_complete(tg_controller *m, uint32_t port, uint32_t piece, uint32_t accesses,
-                            uint64_t time);
+/* An atom of a piece of the port's loads is there from `time` on. */
+void tg_controller_complete(tg_controller *m, uint32_t port, uint32_t piece, uint64_t time);
 
 /* Whether the end of this cycle can change anything. */
 bool tg_controller_crossing(const tg_controller *m);

@@ -271,6 +271,7 @@ void tg_dram_add(tg_dram_counts *sum, tg_dram_counts more) {
   sum->turnarounds += more.turnarounds;
   sum->refreshes += more.refreshes;
   sum->forwarded += more.forwarded;
+  sum->joined += more.joined;
   sum->merged += more.merged;
 }
 
@@ -283,6 +284,7 @@ tg_dram_counts tg_dram_since(tg_dram_counts now, tg_dram_counts before) {
                           .turnarounds = now.turnarounds - before.turnarounds,
                           .refreshes = now.refreshes - before.refreshes,
                           .forwarded = now.forwarded - before.forwarded,
+                          .joined = now.joined - before.joined,
                           .merged = now.merged - before.merged};
 }
 

@@ -77,6 +77,7 @@ typedef struct tg_dram_counts {
   uint64_t turnarounds; /* changes between reading and writing on a data bus */
   uint64_t refreshes;   /* of all banks of a channel, or, with tRFCpb, of one */
   uint64_t forwarded;   /* atoms that were read from a write queue */
+  uint64_t joined;      /* atoms that were read with another port's */
   uint64_t merged;      /* atoms that were written into one that waited */
 } tg_dram_counts;
 

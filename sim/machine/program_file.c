@@ -16,7 +16,7 @@
 #include <unistd.h>
 
 static const char magic[8] = {'T', 'E', 'G', 'U',
-                              'L', 'A', 0,   14}; /* the last byte is the version of the format */
+                              'L', 'A', 0,   15}; /* the last byte is the version of the format */
 
 enum { NAME_LENGTH = 6 }; /* of that, what all versions begin with */
 
