@@ -299,6 +299,15 @@ static void set_filled_b(const emission *e, tg_agcu_instr *load, uint32_t r, uin
   for (int l = 0; l < TG_LEVELS; l++) load->m_delta[l] *= groups;
 }
 
+/* k counts the channels that an only group is filled up to: those that there are not are zeros. */
+static void leave_out_filling(const emission *e, tg_agcu_instr *load) {
+  const tg_gemm *g = e->g;
+  if (g->b_transposed)
+    load->x_inc[5] = 1, load->x_size = g->image.own;
+  else
+    load->y_inc[2] = 1, load->y_size = g->image.own;
+}
+
 static void load_b(emission *e, const tg_stage *stage, tg_queue *queue, uint32_t r, uint32_t col,
                    uint32_t mask, uint32_t chunk) {
   const tg_gemm *g = e->g;
@@ -343,7 +352,8 @@ static void load_b(emission *e, const tg_stage *stage, tg_queue *queue, uint32_t
   }
   if (tg_gemm_b_in_blocks(g, &e->t)) set_run(e, load, r, col);
   if (!transposed && columns_of(e, r, col) < e->t.nt) leave_out_columns(e, load, columns_of(e, r, col));
-  if (tg_gemm_pads(g)) set_filled_b(e, load, r, col, load->rows);
+  if (tg_gemm_pads(g) && g->image.groups > 1) set_filled_b(e, load, r, col, load->rows);
+  if (tg_gemm_pads(g) && g->image.groups == 1) leave_out_filling(e, load);
   load->convert = g->b_convert;
 }
 

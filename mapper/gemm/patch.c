@@ -16,7 +16,7 @@ bool tg_gemm_has_patches(const tg_params *m, const tg_gemm *g, tg_patch kind) {
   if (!x->images || g->k == 0 || x->tap_step[0] < 1 || x->tap_step[1] < 1 || g->prologue.result ||
       g->column_sums.count)
     return false;
-  if (x->groups > 1) return kind == TG_PATCH_PIXELS;
+  if (x->groups > 1 || tg_gemm_pads_channels(g)) return kind == TG_PATCH_PIXELS;
   if (kind == TG_PATCH_PIXELS) return x->taps[0] * x->taps[1] > 1 && x->channels % stationary == 0;
   return x->taps[0] > 1 && x->taps[1] > 1 && (is_joined(x) || x->taps[1] * x->channels % stationary == 0);
 }
@@ -186,7 +186,7 @@ bool tg_patch_walks_groups(const tg_gemm *g, const tg_gemm_tiling *t, uint32_t r
 }
 
 int64_t tg_patch_walk_step(const tg_gemm *g, const tg_gemm_tiling *t) {
-  if (g->image.groups > 1) return g->image.own;
+  if (g->image.groups > 1 || tg_gemm_pads_channels(g)) return g->image.own;
   return g->image.channels * g->image.taps[1] * tg_gemm_joined(t);
 }
 
@@ -322,7 +322,7 @@ void tg_patch_fill_walk(const tg_params *m, const tg_gemm *g, const tg_gemm_tili
   bool pixels = t->patch == TG_PATCH_PIXELS, joined = counts_elements(g, t);
   fill_rows(g, t, joined ? pixel_channels(x) : 1, z, load);
   if (tg_gemm_loads_positions(t)) {
-    (x->groups > 1 ? fill_positions_of_groups : fill_positions)(g, t, z, load);
+    (x->groups > 1 || tg_gemm_pads_channels(g) ? fill_positions_of_groups : fill_positions)(g, t, z, load);
     return;
   }
   load->take = width * elements;

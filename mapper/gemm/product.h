@@ -226,7 +226,7 @@ static inline bool tg_gemm_stores_together(const tg_gemm *gemm) {
 
 /* Are channels, or columns, of groups filled up to whole blocks? */
 static inline bool tg_gemm_pads_channels(const tg_gemm *gemm) {
-  return gemm->image.groups > 1 && gemm->image.own < gemm->image.channels;
+  return gemm->image.own < gemm->image.channels;
 }
 static inline bool tg_gemm_pads(const tg_gemm *gemm) { return tg_gemm_pads_channels(gemm) || gemm->run_own; }
 /* Columns and k without what fills groups up. */
@@ -319,6 +319,9 @@ tg_status tg_gemm_describe_fused(tg_compile *c, const tg_kernel *kernel, const t
 bool tg_gemm_list_operands(tg_compile *c, const tg_kernel *kernel, tg_gemm *g);
 tg_status tg_gemm_walk_operands(const tg_compile *c, const tg_kernel *kernel, const tg_conv_rows *image,
                                 tg_gemm *g);
+/* groups.c: the product of tg_describe_gemm, of a convolution of one group or of a phase of its input gradient, with channels filled up to
+ * whole stationary blocks, so that patches have them pixel by pixel. False: it has no filling, or cannot have. */
+bool tg_gemm_describe_filled(tg_compile *c, const tg_kernel *kernel, int64_t phase, tg_gemm *out);
 /* groups.c: a convolution, or a phase of its input gradient, with several groups in each product: with fewer than `groups`, the
  * most that are equally many in all products. Returns how many; 0: it cannot, or not with fewer. */
 int64_t tg_gemm_describe_groups(tg_compile *c, const tg_kernel *kernel, int64_t phase, int64_t groups,
@@ -341,7 +344,7 @@ void tg_gemm_order_columns(const tg_compile *c, const tg_gemm *gemm, const tg_co
  * product, whether it has a tiling or not; all others have one. */
 enum {
   TG_GEMM_PACKINGS = 3 /* numbers of groups that are tried: the most that have room, and fewer */,
-  TG_GEMM_WAYS = 2 + TG_GEMM_PACKINGS
+  TG_GEMM_WAYS = 3 + TG_GEMM_PACKINGS
 };
 typedef struct tg_gemm_ways {
   tg_gemm way[TG_GEMM_WAYS];

@@ -96,7 +96,7 @@ static double patch_of_a(const tg_stages_list *s) {
   int64_t run = walk.k_radix[2];
   double runs = (double)(walk.rows * (walk.take / run));
   if (tg_gemm_loads_positions(s->t)) runs *= tg_patch_height(s->g, s->t); /* it is that of a row */
-  if (x->groups > 1 && tg_gemm_pads_channels(s->g)) { /* groups follow each other, each in flits of its own */
+  if (tg_gemm_pads_channels(s->g)) { /* groups follow each other, each in flits of its own */
     double pixels = tg_patch_width(s->g, s->t) * tg_patch_height(s->g, s->t);
     return tg_max_double(runs * (double)tg_div_up(run, tg_mx_elements(s->m, s->g->format)),
                          tg_port_whole_runs(s, pixels, (double)(x->groups * run * z)));

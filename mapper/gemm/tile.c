@@ -250,7 +250,9 @@ static void consider_spread(search *s) {
 }
 
 /* Windows of a pool are rows of patches, and several groups have their channels in patches. */
-static bool patches_only(const tg_gemm *g) { return g->pool.kernel || g->image.groups > 1; }
+static bool patches_only(const tg_gemm *g) {
+  return g->pool.kernel || g->image.groups > 1 || tg_gemm_pads(g);
+}
 
 /* `t`: the split and the egress; `members` rows of tiles in a group, each with some of K's parts, or `alike`
  * ones, or such tiles of a row, each with some columns. */

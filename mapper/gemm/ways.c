@@ -46,6 +46,7 @@ tg_status tg_gemm_list_ways(tg_compile *c, const tg_kernel *kernel, int64_t phas
   if (status || !out->way[0].m) return status;
   out->count = 1;
   if (!tg_gemm_describe_spread(&quiet, kernel, &out->way[1])) keep_if_tiled(&quiet, out);
+  if (tg_gemm_describe_filled(&quiet, kernel, phase, &out->way[out->count])) keep_if_tiled(&quiet, out);
   int packings = 0;
   for (int64_t groups = INT64_MAX; packings < TG_GEMM_PACKINGS;) {
     groups = tg_gemm_describe_groups(&quiet, kernel, phase, groups, &out->way[out->count]);

@@ -105,6 +105,56 @@ static const randomized_case in_strips_of_filled_groups[] = {
     {"strips_of_filled_groups_with_a_tail", WITH_A_TAIL("19"), TG_PRESET_MP0, "edge", {"rows=2", NULL}},
 };
 
+/* One group, whose channels are filled up. */
+#define GRADIENT(d, w, attributes)                                                                           \
+  "graph \"g\"\ninput %d: f32[" d "]\ninput %w: f32[" w "]\n%y = ConvInputGradient(%d, %w) " attributes      \
+  " @4\noutput \"y\" %y: f32\n"
+static const randomized_case of_filled_channels[] = {
+    {"channels_filled_up",
+     CONV("1,12,8,9", "24,12,3,3", "kernel_shape=[3,3] pads=[1,1,1,1]"),
+     TG_PRESET_MP1,
+     "tiny",
+     {NULL}},
+    {"channels_filled_up_of_images",
+     CONV("3,5,9,7", "16,5,3,2", "kernel_shape=[3,2] strides=[2,1] pads=[1,0,1,1]"),
+     TG_PRESET_MP0,
+     "tiny",
+     {"rows=3", NULL}},
+    {"channels_filled_up_in_slabs",
+     CONV("1,12,33,6", "16,12,3,3", "kernel_shape=[3,3] pads=[1,1,1,1]"),
+     TG_PRESET_MP4,
+     "tiny",
+     {NULL}},
+    {"channels_filled_up_of_a_column",
+     CONV("1,20,12,14", "1,20,5,5", "kernel_shape=[5,5] pads=[2,2,2,2]"),
+     TG_PRESET_MP1,
+     "edge",
+     {"rows=2", NULL}},
+    {"channels_filled_up_dilated",
+     CONV("2,20,11,10", "24,20,3,3", "kernel_shape=[3,3] dilations=[2,3] pads=[2,3,2,3]"),
+     TG_PRESET_MP0,
+     "edge",
+     {"rows=2", "cols=3", NULL}},
+    {"channels_filled_up_with_a_tail",
+     "graph \"g\"\ninput %x: f32[1,12,10,11]\ninput %z: f32[1,20,10,11]\nconst %w: f32[20,12,3,3] = "
+     "seeded(1, 0.3)\n"
+     "const %b: f32[20] = seeded(2, 0.3)\n%a = Conv(%x, %w, %b) kernel_shape=[3,3] pads=[1,1,1,1] @2\n"
+     "%s = Add(%a, %z) @3\n%y = Relu(%s) @4\noutput \"y\" %y: f32\n",
+     TG_PRESET_MP1,
+     "tiny",
+     {NULL}},
+    {"channels_filled_up_of_an_input_gradient",
+     GRADIENT("2,12,6,7", "12,8,3,3", "strides=[2,1] pads=[1,1,1,1] output_shape=[11,7]"),
+     TG_PRESET_MP1,
+     "tiny",
+     {NULL}},
+    {"channels_filled_up_of_a_column_of_an_input_gradient",
+     GRADIENT("1,18,9,8", "18,1,5,5", "strides=[2,2] pads=[2,2,2,2] output_shape=[18,16]"),
+     TG_PRESET_MP0,
+     "tiny",
+     {NULL}},
+};
+
 /* Wider than blocks of columns, which tiles side by side have. */
 static const randomized_case of_wide_groups[] = {
     {"wide_groups",
@@ -127,6 +177,15 @@ static bool has_groups(const tg_program *program) { return find_gemm(program, re
 static bool has_groups_in_cuts(const tg_program *program) { return has_groups(program) && has_cuts(program); }
 static bool has_groups_in_strips(const tg_program *program) {
   return has_groups(program) && has_strips(program);
+}
+
+/* Positions of one group are rows of a walk, whose k counts rows of the image. */
+static bool has_positions_of_a_group(const tg_agcu_instr *load) {
+  return load->y_inc[3] == 1 && load->x_inc[1] == 1 && load->m_radix[2] == 1 &&
+         load->k_radix[2] == load->take;
+}
+static bool has_filled_channels(const tg_program *program) {
+  return find_of_agcus(program, TG_OP_agcu_load, has_positions_of_a_group) != NULL;
 }
 
 /* ... or those of the tile beside this one do. */
@@ -158,6 +217,9 @@ static const randomized_group groups[] = {
      0},
     {CASES(in_strips_of_filled_groups),
      {.has = has_groups_in_strips, .lacks = "no strips have several groups", .seeds = 1000, .wanted = 3},
+     0},
+    {CASES(of_filled_channels),
+     {.has = has_filled_channels, .lacks = "no channels are filled up", .seeds = 400, .wanted = 4},
      0},
     {CASES(of_wide_groups),
      {.has = has_wide_groups,
