@@ -148,6 +148,7 @@ tg_status tg_frontend_lower(tg_graph *graph, const tg_frontend_options *options,
     run(&p, "scale_columns");
   }
   run(&p, "merge_moves");
+  if (!options->for_cpu) run(&p, "nest_concats");
   run(&p, "remove_dead");
 
   return options->for_cpu ? tg_graph_verify(graph, diag) : tg_graph_verify_lowered(graph, diag);

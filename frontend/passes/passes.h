@@ -76,6 +76,7 @@ void tg_pass_permute_channels(
 /* Reshape, Transpose, Reshape of channels, below which are Convs: into the rows of constant weights; not where accumulation
  * rounds. */
 void tg_pass_absorb_shuffles(tg_graph *graph);
+void tg_pass_nest_concats(tg_graph *graph); /* Concat of another's inputs, and more, to one of that Concat */
 void tg_pass_transpose_to_reshape(tg_graph *graph); /* where only dimensions of size 1 move */
 /* Products of one tensor to one product, in which accumulation that rounds has other places. */
 void tg_pass_merge_products(tg_graph *graph);

@@ -112,6 +112,20 @@ static bool cuts_up_rows(const tg_node *node, const int64_t *perm) {
   return false;
 }
 
+/* An image whose channels were last has them first. */
+static bool is_channels_first(const int64_t *perm, int rank) {
+  for (int d = 2; d < rank; d++)
+    if (perm[d] != d - 1) return false;
+  return rank >= 4 && perm[0] == 0 && perm[1] == rank - 1;
+}
+
+/* May channels of another operand be put last for it? It is no larger than the result, which is transposed else, where that
+ * meets what undoes it. */
+static bool can_be_turned(const tg_node *node, const tg_value *operand, const int64_t *perm) {
+  bool joins = tg_op_is(node->op, TG_IS_ELEMENTWISE) || node->op == TG_OP_CONCAT;
+  return joins && operand->rank == tg_out(node)->rank && is_channels_first(perm, operand->rank);
+}
+
 /* The permutation that a node could pass on, or NULL. What an Expand makes is larger than what is transposed before it. */
 static const int64_t *perm_to_sink(const tg_node *node) {
   if (!lets_pass(node)) return NULL;
@@ -120,9 +134,13 @@ static const int64_t *perm_to_sink(const tg_node *node) {
   const int64_t *perm = NULL;
   for (int i = 0; i < node->input_count && !perm; i++)
     if (tg_in(node, i)->rank == y->rank) perm = perm_of(tg_in(node, i));
-  for (int i = 0; perm && i < node->input_count; i++)
-    if (!can_follow(tg_in(node, i), perm, y->rank, broadcasts)) perm = NULL;
-  bool costs = node->op == TG_OP_EXPAND || (perm && cuts_up_rows(node, perm));
+  bool turns = false;
+  for (int i = 0; perm && i < node->input_count; i++) {
+    if (can_follow(tg_in(node, i), perm, y->rank, broadcasts)) continue;
+    turns = true;
+    if (!can_be_turned(node, tg_in(node, i), perm)) perm = NULL;
+  }
+  bool costs = turns || node->op == TG_OP_EXPAND || (perm && cuts_up_rows(node, perm));
   if (perm && costs && !meets_transpose(y, perm, true)) perm = NULL;
   return perm;
 }

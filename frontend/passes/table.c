@@ -50,6 +50,7 @@ static const struct {
     PASS(lower_float64),
     PASS(permute_channels),
     PASS(absorb_shuffles),
+    PASS(nest_concats),
     PASS(block_attention),
     PASS(lower_narrow),
     PASS(narrow_products),
