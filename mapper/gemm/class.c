@@ -48,7 +48,7 @@ static bool absorbs(tg_compile *c, const tg_kernel *kernel) {
 static bool walks_views(tg_compile *c, const tg_kernel *kernel) {
   const tg_operand *a = &kernel->operands[0], *b = &kernel->operands[1];
   const tg_node *root = kernel->root;
-  if (kernel->prologue_result || kernel->column_sums || kernel->second || kernel->more_count) return false;
+  if (kernel->prologue[1].count || kernel->column_sums || kernel->second || kernel->more_count) return false;
   bool image = root->op == TG_OP_CONV && (a->transposed || tg_lies_by_pixels(tg_in(root, 0), a->stride));
   if (root->op != TG_OP_MATMUL &&
       (!(image || tg_is_contiguous(c, a->source)) || !tg_is_contiguous(c, b->source)))

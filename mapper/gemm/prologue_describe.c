@@ -76,17 +76,17 @@ static bool walk_part(const tg_access *access, const int64_t dims[2], tg_prologu
   return true;
 }
 
-/* A tensor, row by row, or a vector of the elements of a row. */
-static bool walk_whole(const tg_access *access, const int64_t dims[2], tg_prologue_operand *o) {
+/* A tensor, row by row, or a vector of the elements of a row. Rows may lie `apart`, as those of a part of a Concat do. */
+static bool walk_whole(const tg_access *access, const int64_t dims[2], bool apart, tg_prologue_operand *o) {
   int64_t stride[2];
   if (!is_plain_kind(access->name.value) || !tg_access_strides(access, dims, 2, stride) || stride[1] != 1)
     return false;
   o->element_stride = 1;
-  o->along = stride[0] == dims[1] ? TG_ALONG_FULL : TG_ALONG_ROW;
+  o->along = stride[0] == dims[1] || (apart && stride[0] > dims[1]) ? TG_ALONG_FULL : TG_ALONG_ROW;
   if (o->along == TG_ALONG_ROW) return !stride[0] && tg_value_elements(access->name.value) == dims[1];
   o->radix[0] = o->radix[1] = 1;
   o->radix[2] = dims[0];
-  o->stride[2] = dims[1];
+  o->stride[2] = stride[0];
   return true;
 }
 
@@ -102,7 +102,8 @@ static bool add_operand(void *user, const tg_access *access) {
   tg_prologue_operand o = {.name = access->name, .first = access->first};
   o.name.value = tg_owner(to->c, access->name.value);
   o.kind = tg_stream_kind(o.name.value);
-  if (access->name.part ? !f->of_b || !walk_part(access, to->dims, &o) : !walk_whole(access, to->dims, &o))
+  if (access->name.part ? !f->of_b || !walk_part(access, to->dims, &o)
+                        : !walk_whole(access, to->dims, !f->of_b, &o))
     return false;
   bool row = o.along == TG_ALONG_ROW;
   int at = row ? add(f->vectors, &f->vector_count, TG_PROLOGUE_VECTORS, &o)
@@ -174,6 +175,8 @@ tg_status tg_gemm_describe_prologue(const tg_compile *c, const tg_kernel *kernel
   if (!set_unroll(f) || !has_room(c->m, g)) return refuse(c, g);
   if (f->of_b) return tg_gemm_measure_prologue(c, kernel, g);
   g->a = f->inputs[0].name.value;
+  g->a_origin = f->inputs[0].first;
+  for (int d = 0; d < 3; d++) g->a_m_stride[d] = g->a_m_stride[d] / g->k * f->inputs[0].stride[2];
   g->a_convert = f->inputs[0].kind == TG_STREAM_FP32 ? TG_CVT_32 : TG_CVT_16;
   tg_gemm_tiling all = {.kc = (uint32_t)g->k};
   if (tg_banks_for(c->m, tg_gemm_prologue_vector_rows(c->m, g, &all)) > 1)
