@@ -1,5 +1,6 @@
-/* InstanceNormalization and GroupNormalization as mean and variance of rows, each of all positions of
- * neighbouring channels, and a scale and a bias. Rows may be longer than LayerNormalization can hold. */
+/* InstanceNormalization and GroupNormalization as mean and variance of all positions of neighbouring channels, and a scale and a bias.
+ * Channels keep a dimension of their own: they may come to lie last, as convolutions have them. Rows may be longer than
+ * LayerNormalization can hold. */
 #include "frontend/decompose/decompose.h"
 
 #include <inttypes.h>
@@ -39,40 +40,69 @@ static bool is_no_parameter(const tg_value *value, float number) {
   return true;
 }
 
-static tg_value *row_mean(tg_build *b, tg_value *x) {
-  return tg_build_with(b, TG_OP_MUL, tg_build_sum(b, x, 1u << 1), 1 / (double)x->dims[1].size);
+/* Of all positions and channels of each group of the data: [N, groups, 1], or [N, C, 1 ..] where each has one. */
+static tg_value *group_mean(tg_build *b, tg_value *x, int64_t groups) {
+  int64_t batch = x->dims[0].size, channels = x->dims[1].size, grouped[] = {batch, groups, channels / groups};
+  tg_value *sum = tg_build_sum(b, x, ~3u & ((1u << x->rank) - 1));
+  if (groups < channels) sum = tg_build_sum(b, tg_build_reshape(b, sum, 3, grouped), 1u << 2);
+  return tg_build_with(b, TG_OP_MUL, sum, (double)(batch * groups) / (double)tg_value_elements(x));
+}
+
+/* What each group has, for each of its channels: [N, C, 1 ..]. */
+static tg_value *of_channels(tg_build *b, tg_value *value, const tg_value *x) {
+  int64_t each[] = {x->dims[0].size, value->dims[1].size, x->dims[1].size / value->dims[1].size},
+          sizes[TG_MAX_RANK] = {x->dims[0].size, x->dims[1].size};
+  for (int d = 2; d < x->rank; d++) sizes[d] = 1;
+  if (each[2] == 1) return value;
+  return tg_build_reshape(b, tg_build_expand(b, value, 3, each), x->rank, sizes);
 }
 
 /* Two passes, as LayerNormalization: the squares are those of what is left after the mean. */
-static tg_value *normalised(tg_build *b, tg_value *rows, double epsilon) {
-  tg_value *rest = tg_build_binary(b, TG_OP_SUB, rows, row_mean(b, rows));
-  tg_value *variance = row_mean(b, tg_build_binary(b, TG_OP_MUL, rest, rest));
+static tg_value *normalised(tg_build *b, tg_value *x, int64_t groups, double epsilon) {
+  tg_value *rest = tg_build_binary(b, TG_OP_SUB, x, of_channels(b, group_mean(b, x, groups), x));
+  tg_value *variance = group_mean(b, tg_build_binary(b, TG_OP_MUL, rest, rest), groups);
   tg_value *deviation = tg_build_unary(b, TG_OP_SQRT, tg_build_with(b, TG_OP_ADD, variance, epsilon));
-  return tg_build_binary(b, TG_OP_MUL, rest, tg_build_unary(b, TG_OP_RECIPROCAL, deviation));
+  tg_value *share = tg_build_unary(b, TG_OP_RECIPROCAL, deviation);
+  return tg_build_binary(b, TG_OP_MUL, rest, of_channels(b, share, x));
 }
 
-static tg_value *as_column(tg_build *b, tg_value *value) {
-  int64_t column[] = {value->dims[0].size, 1};
-  return tg_build_reshape(b, tg_build_cast(b, value, TG_F32), 2, column);
+/* An element for each channel, or for each group, of the data. */
+static tg_value *parameter(tg_build *b, tg_value *value, const tg_value *x) {
+  int64_t groups = value->dims[0].size, each[] = {1, groups, 1};
+  tg_value *column = tg_build_reshape(b, tg_build_cast(b, value, TG_F32), 3, each);
+  if (groups < x->dims[1].size) {
+    int64_t sizes[] = {1, groups, x->dims[1].size / groups};
+    column = tg_build_expand(b, column, 3, sizes);
+  }
+  int64_t sizes[TG_MAX_RANK] = {1, x->dims[1].size};
+  for (int d = 2; d < x->rank; d++) sizes[d] = 1;
+  return tg_build_reshape(b, column, x->rank, sizes);
 }
 
-/* Statistics are FP32 under every policy; the rows that go in, scale and bias are as the policy has it. */
+/* PyTorch writes a GroupNormalization as an InstanceNormalization of [N, groups, ..]: what that was made of, whose channels are a
+ * dimension; else the data. */
+static tg_value *with_channels(const tg_node *node) {
+  tg_value *x = tg_in(node, 0);
+  if (node->op != TG_OP_INSTANCE_NORMALIZATION || !x->producer || x->producer->op != TG_OP_RESHAPE) return x;
+  tg_value *before = tg_in(x->producer, 0);
+  bool groups = before->rank > 2 && before->dtype == x->dtype && before->dims[0].size == x->dims[0].size &&
+                before->dims[1].size % x->dims[1].size == 0;
+  return groups ? before : x;
+}
+
+/* Statistics are FP32 under every policy; what goes in, scale and bias are as the policy has it. */
 void tg_expand_grouped_normalization(tg_graph *graph, tg_node *node) {
   bool keep_formats = node->disable_graphamp;
   tg_build b = {
       .graph = graph, .before = node, .name = node->name, .forward = -1, .keep_formats = keep_formats};
-  tg_value *x = tg_in(node, 0), *scale = tg_in(node, 1), *bias = tg_in(node, 2);
-  int64_t batch = x->dims[0].size, count = tg_value_elements(x), each = scale->dims[0].size;
-  int64_t rows[] = {batch * groups_of(node), count / batch / groups_of(node)};
-  int64_t channels[] = {batch, each, count / batch / each};
-  tg_value *y = tg_build_cast(&b, tg_build_reshape(&b, x, 2, rows), TG_F32);
+  tg_value *x = with_channels(node), *scale = tg_in(node, 1), *bias = tg_in(node, 2);
+  tg_value *y = tg_build_cast(&b, x, TG_F32);
   b.keep_formats = true;
-  y = normalised(&b, y, tg_attr_float(node, TG_ATTR_EPSILON));
+  y = normalised(&b, y, groups_of(node), tg_attr_float(node, TG_ATTR_EPSILON));
   b.keep_formats = keep_formats;
-  y = tg_build_reshape(&b, y, 3, channels);
-  if (!is_no_parameter(scale, 1)) y = tg_build_binary(&b, TG_OP_MUL, y, as_column(&b, scale));
-  if (!is_no_parameter(bias, 0)) y = tg_build_binary(&b, TG_OP_ADD, y, as_column(&b, bias));
-  y = tg_build_cast(&b, tg_build_reshape_like(&b, y, x), tg_out(node)->dtype);
+  if (!is_no_parameter(scale, 1)) y = tg_build_binary(&b, TG_OP_MUL, y, parameter(&b, scale, x));
+  if (!is_no_parameter(bias, 0)) y = tg_build_binary(&b, TG_OP_ADD, y, parameter(&b, bias, x));
+  y = tg_build_cast(&b, tg_build_reshape_like(&b, y, tg_in(node, 0)), tg_out(node)->dtype);
   tg_build_result(graph, tg_out(node), y);
   tg_graph_remove_node(graph, node);
 }

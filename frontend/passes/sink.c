@@ -77,10 +77,43 @@ static tg_value *matrix_of(const tg_node *node, bool *out_left) {
   return is && !tg_is_constant(tensor) ? matrix : NULL;
 }
 
+/* Of `value`, the result of a Transpose by `perm` of x, a Reshape to y that only takes dimensions apart: as many of x are `sizes`, and the
+ * permutation behind them is `out_perm`. False: it does something else. */
+static bool splits_behind(const tg_value *value, const int64_t *perm, const tg_value *y, int64_t *sizes,
+                          int64_t *out_perm, int *out_count) {
+  int first[TG_MAX_RANK + 1], begin[TG_MAX_RANK + 1];
+  int64_t inverse[TG_MAX_RANK];
+  if (y->rank < value->rank || !tg_dims_are_groups(value, y, first)) return false;
+  tg_perm_invert(perm, value->rank, inverse);
+  *out_count = 0;
+  for (int d = 0; d < value->rank; d++) { /* dimension d of x is number inverse[d] of what is split */
+    begin[d] = *out_count;
+    for (int k = first[inverse[d]]; k < first[inverse[d] + 1]; k++) sizes[(*out_count)++] = y->dims[k].size;
+  }
+  begin[value->rank] = *out_count;
+  tg_perm_of_groups(perm, value->rank, begin, out_perm);
+  return true;
+}
+
+/* The same of a Reshape that only joins dimensions which follow each other in x, too. */
+static bool joins_behind(const tg_value *value, const int64_t *perm, const tg_value *y, int64_t *out_perm) {
+  int first[TG_MAX_RANK + 1];
+  if (y->rank > value->rank || !tg_dims_are_groups(y, value, first)) return false;
+  for (int g = 0; g < y->rank; g++) {
+    if (first[g] == first[g + 1]) return false;
+    for (int k = first[g] + 1; k < first[g + 1]; k++)
+      if (perm[k] != perm[k - 1] + 1) return false;
+    out_perm[g] = 0;
+    for (int other = 0; other < y->rank; other++) out_perm[g] += perm[first[other]] < perm[first[g]];
+  }
+  return true;
+}
+
 /* Does a Transpose by `perm`, of which `value` is the result, meet another one, below what Transposes move below? Such as
  * undo it together, where `exactly`. `budget`: readers to be looked at. */
 static bool finds_transpose(const tg_value *value, const int64_t *perm, bool exactly, int *budget) {
-  int64_t both[TG_MAX_RANK];
+  int64_t both[TG_MAX_RANK], sizes[TG_MAX_RANK];
+  int count;
   bool left;
   for (const tg_use *use = value->uses; use && --*budget >= 0; use = use->next) {
     const tg_node *reader = use->node;
@@ -92,6 +125,11 @@ static bool finds_transpose(const tg_value *value, const int64_t *perm, bool exa
         return true;
     } else if (y->rank == value->rank && (lets_pass(reader) || (exactly && matrix_of(reader, &left))) &&
                finds_transpose(y, perm, exactly, budget)) {
+      return true;
+    } else if (reader->op == TG_OP_RESHAPE &&
+               (y->rank > value->rank ? splits_behind(value, perm, y, sizes, both, &count)
+                                      : joins_behind(value, perm, y, both)) &&
+               finds_transpose(y, both, exactly, budget)) {
       return true;
     }
   }
@@ -200,22 +238,13 @@ static bool inserts(const tg_value *x, const tg_value *y) {
 static bool sink_below_split(tg_graph *graph, tg_node *reshape) {
   const tg_node *inner = tg_in(reshape, 0)->producer;
   tg_value *y = tg_out(reshape);
-  int first[TG_MAX_RANK + 1], begin[TG_MAX_RANK + 1], count = 0;
-  if (!inner || inner->op != TG_OP_TRANSPOSE || y->rank < tg_out(inner)->rank ||
+  int64_t sizes[TG_MAX_RANK], perm[TG_MAX_RANK];
+  int count;
+  if (!inner || inner->op != TG_OP_TRANSPOSE ||
       (dimensions_that_count(y) <= dimensions_that_count(tg_out(inner)) && !inserts(tg_out(inner), y)) ||
-      !tg_dims_are_groups(tg_out(inner), y, first))
+      !splits_behind(tg_out(inner), tg_attr_ints(inner, TG_ATTR_PERM, NULL), y, sizes, perm, &count))
     return false;
-  const int64_t *inner_perm = tg_attr_ints(inner, TG_ATTR_PERM, NULL);
-  tg_value *x = tg_in(inner, 0);
-  int64_t sizes[TG_MAX_RANK], perm[TG_MAX_RANK], inverse[TG_MAX_RANK];
-  tg_perm_invert(inner_perm, x->rank, inverse);
-  for (int d = 0; d < x->rank; d++) { /* dimension d of x is number inverse[d] of what is split */
-    begin[d] = count;
-    for (int k = first[inverse[d]]; k < first[inverse[d] + 1]; k++) sizes[count++] = y->dims[k].size;
-  }
-  begin[x->rank] = count;
-  tg_perm_of_groups(inner_perm, x->rank, begin, perm);
-  tg_value *split = tg_rewrite_reshape(graph, x, count, sizes, reshape);
+  tg_value *split = tg_rewrite_reshape(graph, tg_in(inner, 0), count, sizes, reshape);
   tg_rewrite_replace(graph, reshape, tg_rewrite_transpose(graph, split, perm, reshape));
   return true;
 }
@@ -292,7 +321,19 @@ static tg_value *transposed_once(tg_graph *graph, tg_value *value, tg_node *befo
   return perm_of(value) ? transposed_once(graph, value, before) : value;
 }
 
+/* Of a Reshape, in place of what one before made; true: nothing is left of both. */
+static bool reshapes_once(tg_graph *graph, tg_node *reshape) {
+  tg_value *x = tg_in(reshape, 0);
+  if (!x->producer || x->producer->op != TG_OP_RESHAPE) return false;
+  x = tg_in(x->producer, 0);
+  tg_node_set_input(reshape, 0, x);
+  if (!tg_value_same_shape(x, tg_out(reshape)) || x->dtype != tg_out(reshape)->dtype) return false;
+  tg_rewrite_replace(graph, reshape, x);
+  return true;
+}
+
 static void sink_below_reshape(tg_graph *graph, tg_node *reshape) {
+  if (reshapes_once(graph, reshape)) return;
   tg_value *before = tg_in(reshape, 0);
   int first[TG_MAX_RANK + 1];
   if (!perm_of(before)) return;
